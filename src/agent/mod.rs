@@ -1,0 +1,1 @@
+//! OP → TURN → EVENT.

@@ -1,0 +1,1 @@
+//! The composition root: builds everything and passes it in.

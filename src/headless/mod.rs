@@ -1,0 +1,1 @@
+//! The second front end: text and JSON lines.

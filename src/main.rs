@@ -1,0 +1,2 @@
+//! The program: parse, log, run, print error, exit code.
+fn main() {}

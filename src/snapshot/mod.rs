@@ -1,0 +1,1 @@
+//! What files were. See docs/architecture.md.

@@ -1,0 +1,4 @@
+//! output
+/// OutputStore
+#[derive(Debug)]
+pub struct OutputStore;

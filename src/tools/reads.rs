@@ -1,0 +1,4 @@
+//! reads
+/// ReadLedger
+#[derive(Debug)]
+pub struct ReadLedger;

@@ -1,0 +1,4 @@
+//! workspace
+/// Workspace
+#[derive(Debug)]
+pub struct Workspace;

@@ -1,0 +1,1 @@
+//! TERMINAL → MSG → STATE → SCREEN.
