@@ -1,0 +1,91 @@
+//! Budgets: money, tokens, steps and time of a session, its subagents included. Pure.
+
+use serde::{Deserialize, Serialize};
+
+use crate::config::used::Budget;
+use crate::protocol::Tokens;
+
+/// What a session has spent; kept with it, so that a resume goes on counting.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+pub struct Spent {
+    /// US dollars; what models without known prices cost is not in it.
+    pub usd: f64,
+    /// True if a model without known prices was used.
+    #[serde(default)]
+    pub usd_unknown: bool,
+    /// Tokens, input and output.
+    pub tokens: u64,
+    /// Steps.
+    pub steps: u32,
+    /// Milliseconds that turns ran.
+    pub time_ms: u64,
+}
+
+impl Spent {
+    /// Adds a step.
+    pub fn step(&mut self, tokens: &Tokens, cost: Option<f64>) {
+        self.tokens += tokens.total();
+        self.steps += 1;
+        match cost {
+            Some(usd) => self.usd += usd,
+            None => self.usd_unknown = true,
+        }
+    }
+
+    /// Adds what a subagent spent.
+    pub fn add(&mut self, other: &Self) {
+        self.usd += other.usd;
+        self.usd_unknown |= other.usd_unknown;
+        self.tokens += other.tokens;
+        self.steps += other.steps;
+    }
+
+    /// Cost for the eye: none when a price is not known.
+    pub const fn cost(&self) -> Option<f64> {
+        if self.usd_unknown {
+            None
+        } else {
+            Some(self.usd)
+        }
+    }
+
+    /// The first limit that is reached, as a sentence; `granted` multiplies the limits (the user may
+    /// grant the same amount again). `running_ms` is the time of the turn so far.
+    pub fn exceeded(&self, budget: &Budget, granted: u32, running_ms: u64) -> Option<String> {
+        let times = u64::from(granted) + 1;
+        if let Some(usd) = budget.usd
+            && self.usd >= usd * times as f64
+        {
+            return Some(format!(
+                "The session has cost ${:.2}; its budget is ${:.2}.",
+                self.usd, usd
+            ));
+        }
+        if let Some(tokens) = budget.tokens
+            && self.tokens >= tokens * times
+        {
+            return Some(format!(
+                "The session has used {} tokens; its budget is {tokens}.",
+                self.tokens
+            ));
+        }
+        if let Some(steps) = budget.steps
+            && u64::from(self.steps) >= u64::from(steps) * times
+        {
+            return Some(format!(
+                "The session has made {} steps; its budget is {steps}.",
+                self.steps
+            ));
+        }
+        if let Some(time) = budget.time
+            && u128::from(self.time_ms + running_ms) >= time.as_millis() * u128::from(times)
+        {
+            return Some(format!(
+                "The session has worked for {} s; its budget is {} s.",
+                (self.time_ms + running_ms) / 1_000,
+                time.as_secs()
+            ));
+        }
+        None
+    }
+}

@@ -1,0 +1,80 @@
+//! When a failed request is tried again, and after how long (SPEC §3). Pure.
+
+use crate::protocol::{Fault, FaultKind};
+
+/// Longest wait between two attempts, unless the provider asks for more.
+const CAP_MS: u64 = 60_000;
+
+/// What to do about a failure.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Decision {
+    /// Try again after so many milliseconds.
+    After(u64),
+    /// Give up.
+    GiveUp,
+}
+
+/// Decides after attempt number `attempt` (from 1) failed. `jitter` is 0..1 and adds up to a second.
+/// Rate limits and overload have no limit of attempts; the rest has `retries`.
+pub fn decide(fault: &Fault, attempt: u32, retries: u32, jitter: f64) -> Decision {
+    if !fault.retryable {
+        return Decision::GiveUp;
+    }
+    let patient = matches!(fault.kind, FaultKind::RateLimit | FaultKind::Overloaded);
+    if !patient && attempt > retries {
+        return Decision::GiveUp;
+    }
+    if let Some(asked) = fault.retry_after_ms {
+        return Decision::After(asked);
+    }
+    let doubled = 1_000_u64
+        .checked_shl(attempt.saturating_sub(1))
+        .unwrap_or(CAP_MS);
+    let base = if attempt > 16 {
+        CAP_MS
+    } else {
+        doubled.min(CAP_MS)
+    };
+    Decision::After(base + (jitter.clamp(0.0, 1.0) * 1_000.0) as u64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn fault(kind: FaultKind) -> Fault {
+        Fault::new(kind, "x", "").retryable()
+    }
+
+    #[test]
+    fn delays_double_up_to_a_minute_and_the_provider_wins() {
+        let server = fault(FaultKind::Server);
+        let delays: Vec<Decision> = (1..=4).map(|n| decide(&server, n, 3, 0.0)).collect();
+        assert_eq!(
+            delays,
+            [
+                Decision::After(1_000),
+                Decision::After(2_000),
+                Decision::After(4_000),
+                Decision::GiveUp
+            ]
+        );
+        let overloaded = fault(FaultKind::Overloaded);
+        assert_eq!(decide(&overloaded, 7, 3, 0.0), Decision::After(60_000));
+        assert_eq!(
+            decide(&overloaded, 4_000_000_000, 3, 1.0),
+            Decision::After(61_000)
+        );
+        let asked = Fault {
+            retry_after_ms: Some(90_000),
+            ..fault(FaultKind::RateLimit)
+        };
+        assert_eq!(decide(&asked, 1, 3, 0.5), Decision::After(90_000));
+    }
+
+    #[test]
+    fn what_cannot_help_is_not_tried() {
+        let auth = Fault::new(FaultKind::Auth, "x", "");
+        assert_eq!(decide(&auth, 1, 3, 0.0), Decision::GiveUp);
+    }
+}

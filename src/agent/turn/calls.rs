@@ -1,0 +1,497 @@
+//! The calls of a step: judged, started together, recorded against their own parts.
+//!
+//! Read-only calls start as soon as they may. Calls that can write wait for the end of the stream,
+//! for the snapshot before them, for earlier calls that write the same file, and for their own
+//! `running` record to be on the disk.
+
+use std::path::PathBuf;
+
+use serde_json::Value;
+
+use super::{State, Turn};
+use crate::agent::effect::Effect;
+use crate::agent::input::{Judgement, SnapshotTag};
+use crate::agent::loop_guard::Loop;
+use crate::protocol::{
+    AskBody, Event, Fault, FaultKind, Millis, Part, PartBody, PartId, ToolState, TurnEnd,
+};
+use crate::tools::{Access, Failure, ProgressUpdate, Success};
+
+/// A snapshot of the step's start that is so young need not be taken again before writing, in ms.
+const SNAPSHOT_FRESH: Millis = 500;
+
+/// Where a call of the running step stands.
+#[derive(Debug, Clone)]
+pub(super) struct Call {
+    pub(super) part: PartId,
+    pub(super) tool: String,
+    pub(super) input: Value,
+    pub(super) stage: Stage,
+    pub(super) title: String,
+    can_write: bool,
+    writes: Vec<PathBuf>,
+}
+
+/// Stages of a call.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Stage {
+    /// Being judged.
+    Judging,
+    /// The user decides; what may run once the loop question is answered is kept.
+    Asking {
+        /// The permission question that follows a loop question.
+        then: Option<Box<AskBody>>,
+    },
+    /// It may run as soon as nothing stands before it.
+    Allowed,
+    /// Its `running` record is on the way to the disk.
+    Syncing,
+    /// It runs.
+    Running,
+    /// It has a result.
+    Done,
+}
+
+impl Turn {
+    /// A call's arguments are complete.
+    pub(super) fn call_complete(&mut self, part: PartId, tool: &str, input: Value) {
+        self.add_call(part, tool, input.clone(), Stage::Judging);
+        self.effects.push(Effect::Judge {
+            part,
+            tool: tool.to_owned(),
+            input,
+        });
+    }
+
+    /// A call's arguments are broken: it has its error already.
+    pub(super) fn call_broken(&mut self, part: PartId) {
+        self.add_call(part, "", Value::Null, Stage::Done);
+    }
+
+    fn add_call(&mut self, part: PartId, tool: &str, input: Value, stage: Stage) {
+        if let State::Step(step) = &mut self.state {
+            step.calls.push(Call {
+                part,
+                tool: tool.to_owned(),
+                input,
+                stage,
+                title: String::new(),
+                can_write: false,
+                writes: Vec::new(),
+            });
+        }
+    }
+
+    pub(super) fn call_mut(&mut self, part: PartId) -> Option<&mut Call> {
+        match &mut self.state {
+            State::Step(step) => step.calls.iter_mut().find(|c| c.part == part),
+            _ => None,
+        }
+    }
+
+    /// The permission judge has spoken.
+    pub(super) fn judged(&mut self, now: Millis, part: PartId, judgement: Judgement) {
+        let Some(call) = self.call_mut(part) else {
+            return;
+        };
+        if !matches!(call.stage, Stage::Judging | Stage::Asking { .. }) {
+            return;
+        }
+        match judgement {
+            Judgement::Invalid(sentence) => self.fail_call(now, part, sentence),
+            Judgement::Deny { title, reason } => {
+                call.title = title;
+                self.fail_call(now, part, reason);
+            }
+            Judgement::Allow(access) => {
+                take_access(call, access);
+                self.check_loop(now, part, None);
+            }
+            Judgement::Ask { access, body } => {
+                take_access(call, access);
+                self.check_loop(now, part, Some(body));
+            }
+        }
+    }
+
+    /// The loop guard comes before the permission question.
+    fn check_loop(&mut self, now: Millis, part: PartId, then: Option<AskBody>) {
+        let limits = self.limits();
+        let Some(call) = self.call_mut(part) else {
+            return;
+        };
+        let (tool, input) = (call.tool.clone(), call.input.clone());
+        match self.guard.check(&tool, &input, limits) {
+            Some(found) => {
+                let body = self.loop_question(part, &found);
+                self.set_stage(
+                    part,
+                    Stage::Asking {
+                        then: then.map(Box::new),
+                    },
+                );
+                self.ask(now, Some(part), body);
+            }
+            None => self.permission_next(now, part, then),
+        }
+    }
+
+    /// Asks for permission if it must be asked for; else the call may run.
+    pub(super) fn permission_next(&mut self, now: Millis, part: PartId, ask: Option<AskBody>) {
+        match ask {
+            Some(body) => {
+                self.set_stage(part, Stage::Asking { then: None });
+                self.ask(now, Some(part), body);
+            }
+            None => {
+                self.set_stage(part, Stage::Allowed);
+                self.start_calls(now);
+            }
+        }
+    }
+
+    fn loop_question(&self, part: PartId, found: &Loop) -> AskBody {
+        let (tool, subject, input) = match &self.state {
+            State::Step(step) => step
+                .calls
+                .iter()
+                .find(|c| c.part == part)
+                .map(|c| (c.tool.clone(), c.title.clone(), c.input.clone()))
+                .unwrap_or_default(),
+            _ => Default::default(),
+        };
+        let before = found.repeats - 1;
+        let call = if found.cycle == 1 {
+            format!("{} times in a row, identical arguments", found.repeats)
+        } else {
+            format!("a cycle of {} calls, {before} times in a row", found.cycle)
+        };
+        let pairs = before.saturating_sub(1).max(1) * found.cycle;
+        let result = if found.same_results >= pairs {
+            format!("{before} of {before}: identical output")
+        } else {
+            format!(
+                "{} of {pairs} repeats had identical output",
+                found.same_results
+            )
+        };
+        AskBody::DoomLoop {
+            tool,
+            subject,
+            input,
+            repeats: found.repeats,
+            cycle: found.cycle,
+            facts: vec![
+                ("same call".to_owned(), call),
+                ("same result".to_owned(), result),
+            ],
+        }
+    }
+
+    pub(super) fn set_stage(&mut self, part: PartId, stage: Stage) {
+        if let Some(call) = self.call_mut(part) {
+            call.stage = stage;
+        }
+    }
+
+    /// Starts every call that nothing stands before.
+    pub(super) fn start_calls(&mut self, now: Millis) {
+        let limit = self.setup.turn.parallel_tools;
+        let State::Step(step) = &mut self.state else {
+            return;
+        };
+        let ended = step.answered.is_some() && step.stream == 0;
+        let active = |c: &&Call| matches!(c.stage, Stage::Running | Stage::Syncing);
+        let mut free = limit.saturating_sub(step.calls.iter().filter(active).count());
+        let mut start = Vec::new();
+        let mut wants_snapshot = false;
+        for at in 0..step.calls.len() {
+            if step.calls[at].stage != Stage::Allowed || free == 0 {
+                continue;
+            }
+            let call = &step.calls[at];
+            if call.can_write {
+                let blocked = step.calls[..at].iter().any(|before| {
+                    before.stage != Stage::Done
+                        && before.writes.iter().any(|path| call.writes.contains(path))
+                });
+                if !ended || blocked {
+                    continue;
+                }
+                if !step.may_write {
+                    wants_snapshot = true;
+                    continue;
+                }
+            }
+            free -= 1;
+            start.push((call.part, call.can_write));
+        }
+        for (part, can_write) in start {
+            self.start_call(now, part, can_write);
+        }
+        if wants_snapshot {
+            self.snapshot_before_writing(now);
+        }
+    }
+
+    fn snapshot_before_writing(&mut self, now: Millis) {
+        let State::Step(step) = &mut self.state else {
+            return;
+        };
+        if step.snapshot_asked {
+            return;
+        }
+        step.snapshot_asked = true;
+        if step
+            .before
+            .as_ref()
+            .is_some_and(|(_, taken)| now - taken < SNAPSHOT_FRESH)
+        {
+            step.may_write = true;
+            self.start_calls(now);
+            return;
+        }
+        let tag = SnapshotTag::BeforeWrite(step.message);
+        self.effects.push(Effect::Snapshot {
+            tag,
+            paths: Vec::new(),
+            unknown: false,
+        });
+    }
+
+    fn start_call(&mut self, now: Millis, part: PartId, can_write: bool) {
+        let Some(call) = self.call_mut(part) else {
+            return;
+        };
+        let (tool, input, title) = (call.tool.clone(), call.input.clone(), call.title.clone());
+        let writes = call.writes.clone();
+        self.guard.record(part.raw(), &tool, &input);
+        self.update_part(part, |p| {
+            set_running(p, &title, now);
+        });
+        if can_write {
+            self.set_stage(part, Stage::Syncing);
+            self.barrier(part);
+        } else {
+            self.set_stage(part, Stage::Running);
+            self.effects.push(Effect::Run { part, tool, input });
+        }
+        if let State::Step(step) = &mut self.state
+            && can_write
+        {
+            step.wrote_unknown |= writes.is_empty();
+            step.wrote.extend(writes);
+        }
+    }
+
+    /// The `running` record of a call that can write is on the disk: it may run.
+    pub(super) fn synced(&mut self, now: Millis, part: PartId, result: Result<(), Fault>) {
+        let Some(call) = self.call_mut(part) else {
+            return;
+        };
+        if call.stage != Stage::Syncing {
+            return;
+        }
+        match result {
+            Ok(()) => {
+                call.stage = Stage::Running;
+                let (tool, input) = (call.tool.clone(), call.input.clone());
+                self.effects.push(Effect::Run { part, tool, input });
+            }
+            Err(fault) => {
+                self.fail_call(
+                    now,
+                    part,
+                    format!("The call was not run: the session could not be saved. {fault}"),
+                );
+            }
+        }
+    }
+
+    /// A running call reports: shown, never stored.
+    pub(super) fn progress(&mut self, part: PartId, update: &ProgressUpdate) {
+        let running = self
+            .call_mut(part)
+            .is_some_and(|c| c.stage == Stage::Running);
+        if !running {
+            return;
+        }
+        let Some(mut part) = self.conversation.part(part).cloned() else {
+            return;
+        };
+        if let PartBody::Tool(tool) = &mut part.body
+            && let ToolState::Running {
+                title,
+                metadata,
+                tail,
+                ..
+            } = &mut tool.state
+        {
+            if !update.title.is_empty() {
+                title.clone_from(&update.title);
+            }
+            if !update.metadata.is_null() {
+                metadata.clone_from(&update.metadata);
+            }
+            tail.clone_from(&update.tail);
+            self.announce(Event::PartUpdated { part });
+        }
+    }
+
+    /// A call has a result.
+    pub(super) fn tool_ended(
+        &mut self,
+        now: Millis,
+        part: PartId,
+        result: Result<Success, Failure>,
+    ) {
+        let Some(call) = self.call_mut(part) else {
+            return;
+        };
+        if call.stage != Stage::Running {
+            return;
+        }
+        call.stage = Stage::Done;
+        let tool = call.tool.clone();
+        match result {
+            Ok(success) => {
+                self.guard.result(part.raw(), &success.output);
+                if tool == "todo" {
+                    self.todo.clone_from(&success.output);
+                    let todo = self.todo.clone();
+                    self.write_value("todo", &todo);
+                }
+                self.note_writes(success.wrote.clone());
+                self.update_part(part, |p| set_completed(p, success, now));
+            }
+            Err(failure) => {
+                self.guard.result(part.raw(), &failure.message);
+                self.note_writes(failure.wrote.clone());
+                self.update_part(part, |p| set_failed(p, failure, now));
+            }
+        }
+        self.sync_soon();
+        self.start_calls(now);
+        self.finish_if_done(now);
+    }
+
+    fn note_writes(&mut self, wrote: Vec<PathBuf>) {
+        if let State::Step(step) = &mut self.state {
+            for path in wrote {
+                if !step.wrote.contains(&path) {
+                    step.wrote.push(path);
+                }
+            }
+        }
+    }
+
+    /// A call that does not run has this sentence as its result.
+    pub(super) fn fail_call(&mut self, now: Millis, part: PartId, sentence: String) {
+        let Some(call) = self.call_mut(part) else {
+            return;
+        };
+        call.stage = Stage::Done;
+        let title = call.title.clone();
+        self.guard.result(part.raw(), &sentence);
+        let failure = Failure {
+            message: sentence,
+            title,
+            ..Failure::default()
+        };
+        self.update_part(part, |p| set_failed(p, failure, now));
+        self.start_calls(now);
+        self.finish_if_done(now);
+    }
+
+    /// Finishes the step once the stream has ended and every call has its result.
+    pub(super) fn finish_if_done(&mut self, now: Millis) {
+        let done = match &self.state {
+            State::Step(step) => {
+                step.stream == 0
+                    && step.answered.is_some()
+                    && step.calls.iter().all(|c| c.stage == Stage::Done)
+            }
+            _ => false,
+        };
+        if done {
+            self.finish_step(now);
+        }
+    }
+
+    /// The store could not accept something: calls that can write must not run on.
+    pub(super) fn store_failed(&mut self, now: Millis, fault: Fault) {
+        debug_assert_eq!(fault.kind, FaultKind::Storage);
+        self.announce(Event::Error { error: fault });
+        if self.running.is_some() {
+            self.cut(now);
+            self.end_turn(now, TurnEnd::Error);
+        }
+    }
+}
+
+fn take_access(call: &mut Call, access: Access) {
+    call.title = access.title;
+    call.can_write = access.can_write;
+    call.writes = access.writes;
+}
+
+fn set_running(part: &mut Part, new_title: &str, now: Millis) {
+    if let PartBody::Tool(tool) = &mut part.body
+        && let ToolState::Running { title, start, .. } = &mut tool.state
+    {
+        new_title.clone_into(title);
+        *start = now;
+    }
+}
+
+fn set_completed(part: &mut Part, success: Success, now: Millis) {
+    part.end = Some(now);
+    if let PartBody::Tool(tool) = &mut part.body
+        && let ToolState::Running {
+            input,
+            title,
+            start,
+            ..
+        } = &mut tool.state
+    {
+        let title = if success.title.is_empty() {
+            std::mem::take(title)
+        } else {
+            success.title
+        };
+        tool.state = ToolState::Completed {
+            input: std::mem::take(input),
+            output: success.output,
+            title,
+            metadata: success.metadata,
+            attachments: success.attachments,
+            truncated: success.truncated,
+            compacted_at: None,
+            start: *start,
+            end: now,
+        };
+    }
+}
+
+pub(super) fn set_failed(part: &mut Part, failure: Failure, now: Millis) {
+    part.end = Some(now);
+    if let PartBody::Tool(tool) = &mut part.body {
+        let (input, raw, start) = match &mut tool.state {
+            ToolState::Running { input, start, .. } => {
+                (std::mem::take(input), String::new(), *start)
+            }
+            ToolState::Pending { raw } => (Value::Null, std::mem::take(raw), now),
+            ToolState::Completed { .. } | ToolState::Error { .. } => return,
+        };
+        tool.state = ToolState::Error {
+            input,
+            raw,
+            error: failure.message,
+            title: failure.title,
+            metadata: failure.metadata,
+            interrupted: false,
+            start,
+            end: now,
+        };
+    }
+}

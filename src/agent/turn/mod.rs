@@ -1,0 +1,428 @@
+//! The turn: a pure machine. `apply` takes an input and the time, and returns what is to be done.
+//!
+//! All state of a session's conversation is here; the driver holds only handles. Each concern has
+//! its own file: `prompts` (what the user says, the queue), `step` (begin and finish a step),
+//! `stream` (deltas → parts), `calls` (tool calls), `asks` (questions), `stop` (interrupt, failure,
+//! retry), `room` (pruning and compaction), `writes` (the only place that writes parts).
+
+mod asks;
+mod calls;
+mod prompts;
+mod room;
+mod step;
+mod stop;
+mod stream;
+mod writes;
+
+use std::collections::{BTreeMap, VecDeque};
+
+use super::budget::Spent;
+use super::effect::Effect;
+use super::input::{Input, StreamId};
+use super::loop_guard::{Limits, LoopGuard};
+use crate::config::used::{Budget, ContextSettings, TurnSettings};
+use crate::context::overflow::{Usage, Window};
+use crate::context::{Conversation, overflow};
+use crate::model::ModelInfo;
+use crate::protocol::{
+    Ask, Event, IdMint, MessageId, Millis, PartId, Phase, QueueState, SessionInfo, Status, TurnEnd,
+};
+
+/// What a turn is told once.
+#[derive(Debug, Clone)]
+pub struct Setup {
+    /// The session.
+    pub info: SessionInfo,
+    /// The model of the next step.
+    pub model: ModelInfo,
+    /// `[loop]`
+    pub turn: TurnSettings,
+    /// `[context]`
+    pub context: ContextSettings,
+    /// `[budget]`
+    pub budget: Budget,
+    /// True if nobody can be asked.
+    pub headless: bool,
+    /// Estimated tokens of system prompt and tool schemas.
+    pub overhead: u64,
+    /// Sentence about the sandbox for the status line.
+    pub sandbox: String,
+    /// Seed of the ids.
+    pub seed: u64,
+}
+
+/// What a turn is doing.
+#[derive(Debug, Default)]
+enum State {
+    /// Nothing.
+    #[default]
+    Idle,
+    /// A step: streaming, then tools.
+    Step(step::Step),
+    /// A wait between two attempts.
+    Retrying(stop::Waiting),
+    /// A compaction.
+    Compacting(room::Compacting),
+}
+
+/// A running turn.
+#[derive(Debug, Clone, Default)]
+struct Running {
+    started: Millis,
+    /// Steps begun, from 1.
+    step: u32,
+    output: u64,
+    /// A plain no: the turn ends with the step.
+    refused: bool,
+    /// The loop guard stopped it and nobody can be asked.
+    looped: bool,
+    /// The last step was the grace step.
+    grace: bool,
+    /// A provider's overflow error has forced a compaction in this step already.
+    overflowed: bool,
+    /// `/compact` or a bare command: no model step follows.
+    no_steps: bool,
+}
+
+/// The machine.
+#[derive(Debug)]
+pub struct Turn {
+    setup: Setup,
+    conversation: Conversation,
+    queue: QueueState,
+    guard: LoopGuard,
+    mint: IdMint,
+    state: State,
+    running: Option<Running>,
+    asks: Vec<Ask>,
+    next_stream: StreamId,
+    usage: Usage,
+    pruned: u64,
+    spent: Spent,
+    /// How many times the user granted the budget again.
+    granted: u32,
+    pins: Vec<PartId>,
+    /// The plan as the `todo` tool left it.
+    todo: String,
+    /// A compaction that the user asked for, with its focus.
+    compact_wanted: Option<String>,
+    /// A compaction did not help: no other until the user does something about it.
+    stuck: bool,
+    /// A follow-up with a note for the read-files list, set by the driver before a compaction.
+    files_read: Vec<(String, bool)>,
+    /// Steps whose end snapshot is not there yet.
+    last_writes: VecDeque<step::StepWrites>,
+    effects: Vec<Effect>,
+    last_status: Millis,
+}
+
+impl Turn {
+    /// A turn machine over what a session holds. `values` are the session's stored values.
+    pub fn new(
+        setup: Setup,
+        conversation: Conversation,
+        values: &BTreeMap<String, serde_json::Value>,
+    ) -> Self {
+        let newest = conversation.entries().last().map_or(0, |entry| {
+            entry
+                .parts
+                .iter()
+                .map(|p| p.id.raw())
+                .max()
+                .unwrap_or(0)
+                .max(entry.message.id.raw())
+        });
+        let mint = IdMint::new(setup.seed, newest.max(setup.info.id.raw()));
+        let mut turn = Self {
+            setup,
+            conversation,
+            queue: stored(values, "queue"),
+            guard: LoopGuard::default(),
+            mint,
+            state: State::Idle,
+            running: None,
+            asks: Vec::new(),
+            next_stream: 1,
+            usage: Usage::default(),
+            pruned: 0,
+            spent: stored(values, "spent"),
+            granted: stored(values, "granted"),
+            pins: stored(values, "pins"),
+            todo: stored(values, "todo"),
+            compact_wanted: None,
+            stuck: false,
+            files_read: Vec::new(),
+            last_writes: VecDeque::new(),
+            effects: Vec::new(),
+            last_status: 0,
+        };
+        turn.measure();
+        turn
+    }
+
+    /// Takes an input; returns what is to be done, in order.
+    pub fn apply(&mut self, now: Millis, input: Input) -> Vec<Effect> {
+        match input {
+            Input::Prompt { input, delivery } => self.prompt(now, input, delivery),
+            Input::Shell { command } => self.shell(now, &command),
+            Input::Interrupt => self.interrupt(now),
+            Input::Continue => self.go_on(now),
+            Input::Answer { ask, answer } => self.answered(now, ask, answer),
+            Input::Queue(edit) => self.edit_queue(now, edit),
+            Input::RetryNow => self.retry_now(now),
+            Input::Compact { focus } => self.want_compaction(now, focus),
+            Input::Prune => self.prune_now(now),
+            Input::Restore { parts } => self.restore(now, &parts),
+            Input::Pin { part, on } => self.pin(part, on),
+            Input::SetMode(mode) => {
+                self.setup.info.mode = mode;
+                self.write_info();
+                self.announce_status(now);
+            }
+            Input::SetModel(info) => self.set_model(now, *info),
+            Input::SetAgent(agent) => {
+                self.setup.info.agent = agent;
+                self.write_info();
+                self.announce_status(now);
+            }
+            Input::Titled(title) => {
+                self.setup.info.title = title;
+                self.write_info();
+            }
+            Input::Deltas { stream, deltas } => self.deltas(now, stream, deltas),
+            Input::StreamEnded { stream } => self.stream_ended(now, stream),
+            Input::StreamFailed { stream, fault } => self.stream_failed(now, stream, fault),
+            Input::Judged { part, judgement } => self.judged(now, part, judgement),
+            Input::Progress { part, update } => self.progress(part, &update),
+            Input::ToolEnded { part, result } => self.tool_ended(now, part, result),
+            Input::Snapshot { tag, tree } => self.snapshot_taken(now, tag, tree),
+            Input::Patch {
+                message,
+                from,
+                to,
+                files,
+            } => {
+                self.patch_known(now, message, from, to, files);
+            }
+            Input::Synced { part, result } => self.synced(now, part, result),
+            Input::Timer(timer) => self.timer(now, &timer),
+            Input::StoreFailed(fault) => self.store_failed(now, fault),
+            Input::Spent(spent) => {
+                self.spent.add(&spent);
+                self.announce_status(now);
+            }
+        }
+        std::mem::take(&mut self.effects)
+    }
+
+    /// The conversation, for assembling requests. Mutable because renderings are kept in it.
+    pub const fn conversation_mut(&mut self) -> &mut Conversation {
+        &mut self.conversation
+    }
+
+    /// The conversation.
+    pub const fn conversation(&self) -> &Conversation {
+        &self.conversation
+    }
+
+    /// The session's facts.
+    pub const fn info(&self) -> &SessionInfo {
+        &self.setup.info
+    }
+
+    /// The model of the next step.
+    pub const fn model(&self) -> &ModelInfo {
+        &self.setup.model
+    }
+
+    /// True while a turn runs.
+    pub const fn is_running(&self) -> bool {
+        self.running.is_some()
+    }
+
+    /// What is queued.
+    pub const fn queue(&self) -> &QueueState {
+        &self.queue
+    }
+
+    /// Open questions, oldest first.
+    pub fn asks(&self) -> &[Ask] {
+        &self.asks
+    }
+
+    /// What the session has spent.
+    pub const fn spent(&self) -> &Spent {
+        &self.spent
+    }
+
+    /// Tokens now.
+    pub const fn usage(&self) -> &Usage {
+        &self.usage
+    }
+
+    /// Room in the window.
+    pub fn window(&self) -> Window {
+        let model = &self.setup.model;
+        Window {
+            size: model.context,
+            usable: model.usable(self.setup.context.output_reserve),
+        }
+    }
+
+    /// `[context]`
+    pub const fn context_settings(&self) -> &ContextSettings {
+        &self.setup.context
+    }
+
+    /// The next fresh message id, for the driver's own writes (undo, fork).
+    pub fn mint(&mut self) -> &mut IdMint {
+        &mut self.mint
+    }
+
+    /// Takes a message and everything after it off the branch (undo, rewind); the driver writes it.
+    pub fn take_back(&mut self, from: MessageId) -> Vec<crate::context::Entry> {
+        let taken = self.conversation.truncate_from(from);
+        self.guard.forgive();
+        self.measure();
+        taken
+    }
+
+    /// Puts entries back that `take_back` took (redo).
+    pub fn put_back(&mut self, entries: Vec<crate::context::Entry>) {
+        for entry in entries {
+            self.conversation.put_message(entry.message);
+            for part in entry.parts {
+                self.conversation.put_part(part);
+            }
+        }
+        self.measure();
+    }
+
+    /// What the model has read so far and whether it changed since; said again after a compaction.
+    pub fn set_files_read(&mut self, files: Vec<(String, bool)>) {
+        self.files_read = files;
+    }
+
+    /// Tells the estimated tokens of system prompt and tool schemas.
+    pub const fn set_overhead(&mut self, overhead: u64) {
+        self.setup.overhead = overhead;
+    }
+
+    /// Usage from what is stored: the last step's own count if it still holds.
+    fn measure(&mut self) {
+        let entries = self.conversation.entries();
+        let last = entries
+            .iter()
+            .rposition(|e| e.message.tokens.total() > 0 && !e.message.summary);
+        let compacted = self.conversation.last_compaction();
+        self.usage = Usage::default();
+        match last {
+            Some(at) if compacted.is_none_or(|c| at > c + 1) => {
+                let results = |e: &crate::context::Entry| -> u64 {
+                    e.parts.iter().map(crate::context::tokens::of_part).sum()
+                };
+                self.usage.actual = Some(entries[at].message.tokens);
+                self.usage.added = self.results_of(at)
+                    + entries[at + 1..]
+                        .iter()
+                        .filter(|e| !e.was_retried())
+                        .map(results)
+                        .sum::<u64>();
+            }
+            _ => {
+                self.usage.estimate = overflow::estimate(&self.conversation) + self.setup.overhead;
+            }
+        }
+    }
+
+    fn results_of(&self, at: usize) -> u64 {
+        self.conversation.entries()[at]
+            .parts
+            .iter()
+            .filter_map(|p| match &p.body {
+                crate::protocol::PartBody::Tool(tool) => {
+                    Some(crate::context::tokens::of_result(&tool.state))
+                }
+                _ => None,
+            })
+            .sum()
+    }
+
+    const fn limits(&self) -> Limits {
+        Limits {
+            repeats: self.setup.turn.loop_repeats,
+            repeats_polling: self.setup.turn.loop_repeats_polling,
+            always: self.setup.turn.loop_always_limit,
+        }
+    }
+
+    /// The status as a front end shows it.
+    pub fn status(&self) -> Status {
+        let info = &self.setup.info;
+        Status {
+            phase: self.phase(),
+            turn_started: self.running.as_ref().map(|r| r.started),
+            turn_output: self.running.as_ref().map_or(0, |r| r.output) + self.streamed_tokens(),
+            context: overflow::gauge(&self.usage, self.pruned, self.window()),
+            cost: self.spent.cost(),
+            mode: info.mode,
+            agent: info.agent.clone(),
+            model: info.model.clone(),
+            model_label: self.setup.model.label.clone(),
+            sandbox: self.setup.sandbox.clone(),
+        }
+    }
+
+    fn phase(&self) -> Phase {
+        if !self.asks.is_empty() {
+            return Phase::Asking;
+        }
+        match &self.state {
+            State::Idle => Phase::Idle,
+            State::Step(step) => step.phase(),
+            State::Retrying(waiting) => waiting.phase(),
+            State::Compacting(compacting) => compacting.phase(),
+        }
+    }
+
+    fn announce(&mut self, event: Event) {
+        match self.effects.last_mut() {
+            Some(Effect::Announce(events)) => events.push(event),
+            _ => self.effects.push(Effect::Announce(vec![event])),
+        }
+    }
+
+    fn announce_status(&mut self, now: Millis) {
+        self.last_status = now;
+        let status = self.status();
+        self.announce(Event::Status(status));
+    }
+
+    /// Ends the turn; what is queued goes on if it may.
+    fn end_turn(&mut self, now: Millis, reason: TurnEnd) {
+        self.state = State::Idle;
+        if let Some(running) = self.running.take() {
+            self.spent.time_ms += (now - running.started).max(0) as u64;
+        }
+        self.write_value("spent", &self.spent.clone());
+        self.write_event(Event::TurnFinished { reason });
+        self.sync_soon();
+        self.announce_status(now);
+        self.after_turn(now, reason);
+    }
+}
+
+/// A stored value, or its default if it is missing or of another shape.
+fn stored<T: serde::de::DeserializeOwned + Default>(
+    values: &BTreeMap<String, serde_json::Value>,
+    name: &str,
+) -> T {
+    values
+        .get(name)
+        .and_then(|v| serde_json::from_value(v.clone()).ok())
+        .unwrap_or_default()
+}
+
+#[cfg(test)]
+#[path = "../turn_tests.rs"]
+mod tests;

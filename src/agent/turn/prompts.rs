@@ -1,0 +1,281 @@
+//! What the user says: prompts that start a turn, guidance and follow-ups that wait.
+
+use super::{Running, State, Turn};
+use crate::agent::effect::Effect;
+use crate::agent::queue;
+use crate::context::tokens;
+use crate::model::ModelInfo;
+use crate::protocol::{
+    Delivery, Event, Finish, Message, MessageId, Millis, NoticeLevel, PartBody, PromptInput,
+    QueueEdit, QueueKind, Role, Tokens, ToolPart, ToolState, TurnEnd,
+};
+
+/// What a cut turn is continued with when the model had the last word.
+const GO_ON: &str = "Continue where you were interrupted.";
+
+impl Turn {
+    pub(super) fn prompt(&mut self, now: Millis, input: PromptInput, delivery: Delivery) {
+        if self.running.is_none() {
+            self.start_turn(now, &input);
+            return;
+        }
+        let kind = match delivery {
+            Delivery::FollowUp => QueueKind::FollowUp,
+            Delivery::Guidance | Delivery::Interrupt => QueueKind::Guidance,
+        };
+        let id = self.mint.queue(now);
+        let position = queue::push(&mut self.queue, id, kind, input, now);
+        self.write_queue();
+        self.write_event(Event::Queued { id, position });
+        self.sync_soon();
+        if delivery == Delivery::Interrupt {
+            self.interrupt(now);
+        }
+    }
+
+    /// A prompt becomes a user message and the turn begins.
+    pub(super) fn start_turn(&mut self, now: Millis, input: &PromptInput) {
+        self.begin_running(now);
+        let first = self.conversation.prompts().is_empty();
+        self.user_message(now, input, false);
+        self.sync_soon();
+        if first {
+            self.name_after(&input.text);
+        }
+        self.stuck = false;
+        self.prune_between(now);
+        self.begin_step(now);
+    }
+
+    pub(super) fn begin_running(&mut self, now: Millis) {
+        self.running = Some(Running {
+            started: now,
+            ..Running::default()
+        });
+        self.queue.paused = false;
+        self.write_event(Event::TurnStarted);
+    }
+
+    /// The first line of the prompt is the title until the small model has made a better one.
+    fn name_after(&mut self, prompt: &str) {
+        let line = prompt
+            .lines()
+            .find(|l| !l.trim().is_empty())
+            .unwrap_or_default();
+        self.setup.info.title = line.trim().chars().take(80).collect();
+        self.write_info();
+        if !prompt.trim().is_empty() {
+            self.effects.push(Effect::MakeTitle {
+                prompt: prompt.to_owned(),
+            });
+        }
+    }
+
+    /// A user message with its parts.
+    pub(super) fn user_message(
+        &mut self,
+        now: Millis,
+        input: &PromptInput,
+        synthetic: bool,
+    ) -> MessageId {
+        let id = self.new_message(now, Role::User, false);
+        if !input.text.is_empty() {
+            let text = input.text.clone();
+            self.usage.added += tokens::of_text(&text);
+            self.create_part(
+                now,
+                id,
+                PartBody::Text {
+                    text,
+                    synthetic,
+                    ignored: false,
+                },
+                true,
+            );
+        }
+        for file in &input.files {
+            self.usage.added += tokens::FILE_TOKENS;
+            self.create_part(now, id, PartBody::File(file.clone()), true);
+        }
+        id
+    }
+
+    /// A message header; user messages are complete at once.
+    pub(super) fn new_message(&mut self, now: Millis, role: Role, summary: bool) -> MessageId {
+        let id = self.mint.message(now);
+        let info = &self.setup.info;
+        let message = Message {
+            id,
+            session: info.id,
+            parent: self.conversation.tip().map(|e| e.message.id),
+            role,
+            agent: info.agent.clone(),
+            model: info.model.clone(),
+            summary,
+            finish: None,
+            error: None,
+            tokens: Tokens::default(),
+            cost: None,
+            created: now,
+            completed: (role == Role::User).then_some(now),
+        };
+        self.create_message(message);
+        id
+    }
+
+    /// The user's own command: a prompt `!command` answered by a `bash` call instead of a model.
+    pub(super) fn shell(&mut self, now: Millis, command: &str) {
+        let typed = PromptInput {
+            text: format!("!{command}"),
+            files: Vec::new(),
+        };
+        if self.running.is_some() {
+            self.prompt(now, typed, Delivery::FollowUp);
+            return;
+        }
+        self.begin_running(now);
+        if let Some(running) = &mut self.running {
+            running.no_steps = true;
+        }
+        self.user_message(now, &typed, false);
+        self.sync_soon();
+        let message = self.new_message(now, Role::Assistant, false);
+        let input = serde_json::json!({ "command": command });
+        let body = PartBody::Tool(ToolPart {
+            call: format!("call_{:032x}", message.raw()),
+            tool: "bash".to_owned(),
+            state: ToolState::Running {
+                input: input.clone(),
+                title: String::new(),
+                metadata: serde_json::Value::Null,
+                tail: String::new(),
+                start: now,
+            },
+            provider: None,
+        });
+        let part = self.create_part(now, message, body, false);
+        let mut step = super::step::Step::new(message, 0);
+        step.answered = Some((Finish::ToolCalls, "shell".to_owned()));
+        self.state = State::Step(step);
+        self.call_complete(part, "bash", input);
+        self.announce_status(now);
+    }
+
+    /// Queued guidance becomes one user message; true if there was any.
+    pub(super) fn inject_guidance(&mut self, now: Millis) -> bool {
+        if self.queue.guidance.is_empty() {
+            return false;
+        }
+        let items = std::mem::take(&mut self.queue.guidance);
+        let input = queue::coalesce(&items);
+        self.user_message(now, &input, false);
+        self.write_queue();
+        self.write_event(Event::Dequeued {
+            count: items.len(),
+            ids: items.iter().map(|i| i.id).collect(),
+            coalesced: items.len() > 1,
+        });
+        self.sync_soon();
+        true
+    }
+
+    /// After a turn: guidance that came too late starts the next one; so does the first follow-up,
+    /// unless the turn ended by an interrupt or a failure.
+    pub(super) fn after_turn(&mut self, now: Millis, reason: TurnEnd) {
+        let sends_guidance = matches!(reason, TurnEnd::Done | TurnEnd::Interrupted);
+        if sends_guidance && !self.queue.guidance.is_empty() {
+            self.begin_running(now);
+            self.inject_guidance(now);
+            self.prune_between(now);
+            self.begin_step(now);
+            return;
+        }
+        if self.queue.guidance.is_empty() && self.queue.follow_ups.is_empty() {
+            return;
+        }
+        if reason != TurnEnd::Done {
+            self.queue.paused = true;
+            self.write_queue();
+            return;
+        }
+        self.next_follow_up(now);
+    }
+
+    fn next_follow_up(&mut self, now: Millis) {
+        if self.queue.paused || self.queue.follow_ups.is_empty() || self.running.is_some() {
+            return;
+        }
+        let item = self.queue.follow_ups.remove(0);
+        self.write_queue();
+        self.write_event(Event::Dequeued {
+            count: 1,
+            ids: vec![item.id],
+            coalesced: false,
+        });
+        match item.input.text.strip_prefix('!') {
+            Some(command) if item.input.files.is_empty() => {
+                let command = command.to_owned();
+                self.shell(now, &command);
+            }
+            _ => self.start_turn(now, &item.input),
+        }
+    }
+
+    pub(super) fn edit_queue(&mut self, now: Millis, change: QueueEdit) {
+        let resume = change == QueueEdit::Resume;
+        if !queue::edit(&mut self.queue, change) {
+            self.announce(Event::Notice {
+                level: NoticeLevel::Info,
+                text: "That message was already sent.".to_owned(),
+            });
+            return;
+        }
+        self.write_queue();
+        self.sync_soon();
+        if resume && self.running.is_none() {
+            if self.queue.guidance.is_empty() {
+                self.next_follow_up(now);
+            } else {
+                self.after_turn(now, TurnEnd::Done);
+            }
+        }
+    }
+
+    pub(super) fn write_queue(&mut self) {
+        let queue = self.queue.clone();
+        self.write_value("queue", &queue);
+        self.write_event(Event::QueueChanged { queue });
+    }
+
+    pub(super) fn set_model(&mut self, now: Millis, info: ModelInfo) {
+        self.setup.info.model = info.model.clone();
+        self.setup.model = info;
+        self.stuck = false;
+        self.write_info();
+        self.announce_status(now);
+    }
+
+    /// Goes on from a turn that was cut: tools are not run again, their cut results are what they are.
+    pub(super) fn go_on(&mut self, now: Millis) {
+        if self.running.is_some() {
+            return;
+        }
+        let Some(tip) = self.conversation.tip() else {
+            return;
+        };
+        let has_results = tip
+            .parts
+            .iter()
+            .any(|p| matches!(p.body, PartBody::Tool(_)));
+        let last_word = tip.message.role == Role::Assistant && !has_results && !tip.was_retried();
+        self.begin_running(now);
+        if last_word {
+            let input = PromptInput {
+                text: GO_ON.to_owned(),
+                files: Vec::new(),
+            };
+            self.user_message(now, &input, true);
+        }
+        self.begin_step(now);
+    }
+}

@@ -1,0 +1,409 @@
+//! A step: one model call and all tool calls it asked for. Beginning, finishing, what comes next.
+
+use std::path::PathBuf;
+
+use super::calls::Call;
+use super::stream::Blocks;
+use super::{State, Turn};
+use crate::agent::effect::{Effect, Purpose};
+use crate::agent::input::{SnapshotTag, StreamId};
+use crate::context::{overflow, tokens};
+use crate::model;
+use crate::protocol::{
+    AskBody, Event, Fault, FaultKind, Finish, MessageId, Millis, NoticeLevel, PartBody, PatchFile,
+    Phase, Role, SnapshotId, TurnEnd,
+};
+
+/// What the model is told in its last step.
+const GRACE: &str = "You have reached the limit of steps for this turn. Do not call tools. Say in a few \
+                     sentences what is done, what is left, and how to go on.";
+
+/// A step under way.
+#[derive(Debug)]
+pub(super) struct Step {
+    /// Its assistant message.
+    pub(super) message: MessageId,
+    /// Its stream, 0 once it has ended.
+    pub(super) stream: StreamId,
+    /// Attempts of it that failed before this one.
+    pub(super) failed: u32,
+    pub(super) blocks: Blocks,
+    pub(super) calls: Vec<Call>,
+    pub(super) usage: model::Usage,
+    /// Set when the stream has ended.
+    pub(super) answered: Option<(Finish, String)>,
+    /// Characters streamed, for the token estimate.
+    pub(super) streamed: u64,
+    /// The tree before anything was written, and when it was taken.
+    pub(super) before: Option<(SnapshotId, Millis)>,
+    /// True once a snapshot before writing was asked for.
+    pub(super) snapshot_asked: bool,
+    /// True once writing may begin (the snapshot is there, or cannot be had).
+    pub(super) may_write: bool,
+    pub(super) wrote: Vec<PathBuf>,
+    /// A tool ran that can write but cannot say what it wrote.
+    pub(super) wrote_unknown: bool,
+}
+
+impl Step {
+    pub(super) fn new(message: MessageId, stream: StreamId) -> Self {
+        Self {
+            message,
+            stream,
+            failed: 0,
+            blocks: Blocks::default(),
+            calls: Vec::new(),
+            usage: model::Usage::default(),
+            answered: None,
+            streamed: 0,
+            before: None,
+            snapshot_asked: false,
+            may_write: false,
+            wrote: Vec::new(),
+            wrote_unknown: false,
+        }
+    }
+
+    pub(super) fn phase(&self) -> Phase {
+        match &self.answered {
+            Some(_) => Phase::Tools,
+            None if self.blocks.is_empty() => Phase::Waiting,
+            None => Phase::Streaming,
+        }
+    }
+}
+
+impl Turn {
+    /// Begins the next step, unless a limit, missing room or the user's queue comes first.
+    pub(super) fn begin_step(&mut self, now: Millis) {
+        self.inject_guidance(now);
+        if self.budget_reached(now) || self.make_room(now) {
+            return;
+        }
+        let limit = self.setup.turn.max_steps;
+        let Some(running) = &mut self.running else {
+            return;
+        };
+        running.step += 1;
+        running.grace = limit.is_some_and(|most| running.step >= most);
+        let grace = running.grace;
+        self.start_attempt(now, 0, grace);
+    }
+
+    /// One attempt of a step: a new assistant message, a snapshot, the request.
+    pub(super) fn start_attempt(&mut self, now: Millis, failed: u32, grace: bool) {
+        let message = self.new_message(now, Role::Assistant, false);
+        self.create_part(now, message, PartBody::StepStart { snapshot: None }, true);
+        let stream = self.next_stream;
+        self.next_stream += 1;
+        let mut step = Step::new(message, stream);
+        step.failed = failed;
+        self.state = State::Step(step);
+        let instruction = if grace {
+            GRACE.to_owned()
+        } else {
+            String::new()
+        };
+        self.effects.push(Effect::Ask {
+            stream,
+            purpose: Purpose::Step {
+                tools: !grace,
+                instruction,
+            },
+        });
+        self.effects.push(Effect::Snapshot {
+            tag: SnapshotTag::Start(message),
+            paths: Vec::new(),
+            unknown: false,
+        });
+        self.announce_status(now);
+    }
+
+    /// True if a budget ended or stopped the turn.
+    fn budget_reached(&mut self, now: Millis) -> bool {
+        let Some(running) = &self.running else {
+            return true;
+        };
+        let time = (now - running.started).max(0) as u64;
+        let Some(message) = self.spent.exceeded(&self.setup.budget, self.granted, time) else {
+            return false;
+        };
+        if self.setup.headless {
+            let hint = "Raise the limit in [budget] and resume the session.";
+            self.announce_fault(Fault::new(FaultKind::Budget, message, hint));
+            self.end_turn(now, TurnEnd::Budget);
+        } else {
+            self.ask(now, None, AskBody::Budget { message });
+        }
+        true
+    }
+
+    pub(super) fn announce_fault(&mut self, fault: Fault) {
+        self.write_event(Event::Error { error: fault });
+    }
+
+    /// All calls have results and the stream has ended: the step is finished.
+    pub(super) fn finish_step(&mut self, now: Millis) {
+        let State::Step(step) = std::mem::take(&mut self.state) else {
+            return;
+        };
+        let Some((finish, raw)) = step.answered.clone() else {
+            return;
+        };
+        let message = step.message;
+        let is_shell = raw == "shell";
+        let counted = step.usage.tokens();
+        let cost = self.setup.model.price.as_ref().map(|p| p.cost(&counted));
+        if !is_shell {
+            self.write_step_finish(now, &step, finish, cost);
+        } else {
+            self.update_message(message, |m| {
+                m.finish = Some(Finish::Stop);
+                m.completed = Some(now);
+            });
+            self.sync_soon();
+        }
+        let results: u64 = step.calls.iter().map(|call| self.result_tokens(call)).sum();
+        if counted.total() > 0 {
+            self.usage = overflow::Usage {
+                actual: Some(counted),
+                added: results,
+                estimate: 0,
+            };
+        } else if !is_shell {
+            let estimate = overflow::estimate(&self.conversation) + self.setup.overhead;
+            self.usage = overflow::Usage {
+                actual: None,
+                added: 0,
+                estimate,
+            };
+        } else {
+            self.usage.added += results;
+        }
+        if step.may_write && (step.wrote_unknown || !step.wrote.is_empty()) {
+            self.effects.push(Effect::Snapshot {
+                tag: SnapshotTag::End(message),
+                paths: step.wrote.clone(),
+                unknown: step.wrote_unknown,
+            });
+        }
+        let again = !step.calls.is_empty() || raw == "pause_turn";
+        if step.may_write {
+            self.last_writes.push_back(step.into());
+        }
+        self.after_step(now, finish, again && !is_shell);
+    }
+
+    fn write_step_finish(&mut self, now: Millis, step: &Step, finish: Finish, cost: Option<f64>) {
+        let tokens = step.usage.tokens();
+        let message = step.message;
+        let snapshot = step.before.as_ref().map(|(tree, _)| tree.clone());
+        self.spent.step(&tokens, cost);
+        if let Some(running) = &mut self.running {
+            running.output += tokens.output + tokens.reasoning;
+        }
+        let number = self.running.as_ref().map_or(0, |r| r.step);
+        self.create_part(
+            now,
+            message,
+            PartBody::StepFinish {
+                reason: finish,
+                snapshot,
+                tokens,
+                cost,
+            },
+            true,
+        );
+        self.update_message(message, |m| {
+            m.finish = Some(finish);
+            m.tokens = tokens;
+            m.cost = cost;
+            m.completed = Some(now);
+        });
+        self.write_event(Event::StepFinished {
+            message,
+            step: number,
+            tokens,
+            cost,
+        });
+        self.sync_soon();
+    }
+
+    fn result_tokens(&self, call: &Call) -> u64 {
+        match self.conversation.part(call.part).map(|p| &p.body) {
+            Some(PartBody::Tool(tool)) => tokens::of_result(&tool.state),
+            _ => 0,
+        }
+    }
+
+    /// What comes after a step.
+    fn after_step(&mut self, now: Millis, finish: Finish, again: bool) {
+        let Some(running) = &mut self.running else {
+            return;
+        };
+        running.overflowed = false;
+        let (refused, looped, grace) = (running.refused, running.looped, running.grace);
+        if refused {
+            self.end_turn(now, TurnEnd::Refused);
+        } else if looped {
+            self.end_turn(now, TurnEnd::DoomLoop);
+        } else if grace {
+            let fault = Fault::new(
+                FaultKind::Budget,
+                "The turn reached its limit of steps.",
+                "Say `continue` to go on, or raise loop.max_steps.",
+            );
+            self.announce_fault(fault);
+            self.end_turn(now, TurnEnd::Budget);
+        } else if finish == Finish::ContentFilter {
+            let fault = Fault::new(
+                FaultKind::ContentFilter,
+                "The provider withheld the rest of the answer.",
+                "Say it differently, or choose another model with /model.",
+            );
+            self.announce_fault(fault);
+            self.end_turn(now, TurnEnd::Error);
+        } else if again {
+            self.begin_step(now);
+        } else {
+            if finish == Finish::Length {
+                self.write_event(Event::Notice {
+                    level: NoticeLevel::Warning,
+                    text: "The answer reached the model's output limit and may be cut. Say \
+                           `continue` to go on."
+                        .to_owned(),
+                });
+            }
+            self.end_turn(now, TurnEnd::Done);
+        }
+    }
+
+    /// A snapshot came.
+    pub(super) fn snapshot_taken(
+        &mut self,
+        now: Millis,
+        tag: SnapshotTag,
+        tree: Option<SnapshotId>,
+    ) {
+        match tag {
+            SnapshotTag::Start(message) => {
+                if let State::Step(step) = &mut self.state
+                    && step.message == message
+                    && step.before.is_none()
+                {
+                    step.before = tree.clone().map(|t| (t, now));
+                }
+                self.note_start(message, tree);
+            }
+            SnapshotTag::BeforeWrite(message) => {
+                let State::Step(step) = &mut self.state else {
+                    return;
+                };
+                if step.message != message {
+                    return;
+                }
+                if let Some(tree) = tree {
+                    step.before = Some((tree, now));
+                }
+                step.may_write = true;
+                self.start_calls(now);
+            }
+            SnapshotTag::End(message) => self.step_end_known(message, tree),
+        }
+    }
+
+    fn note_start(&mut self, message: MessageId, tree: Option<SnapshotId>) {
+        let start = self.conversation.entry(message).and_then(|entry| {
+            entry
+                .parts
+                .iter()
+                .find(|p| matches!(p.body, PartBody::StepStart { .. }))
+                .map(|p| p.id)
+        });
+        if let (Some(part), Some(tree)) = (start, tree) {
+            self.update_part(part, |p| {
+                p.body = PartBody::StepStart {
+                    snapshot: Some(tree),
+                }
+            });
+        }
+    }
+
+    /// The tree after a step is known: kept with the step's end, and the difference is asked for.
+    fn step_end_known(&mut self, message: MessageId, tree: Option<SnapshotId>) {
+        let Some(at) = self.last_writes.iter().position(|w| w.message == message) else {
+            return;
+        };
+        let Some(writes) = self.last_writes.remove(at) else {
+            return;
+        };
+        let (Some(from), Some(to)) = (writes.before, tree) else {
+            return;
+        };
+        let end = self.conversation.entry(message).and_then(|entry| {
+            entry
+                .parts
+                .iter()
+                .find(|p| matches!(p.body, PartBody::StepFinish { .. }))
+                .map(|p| p.id)
+        });
+        if let Some(part) = end {
+            self.update_part(part, |p| {
+                if let PartBody::StepFinish { snapshot, .. } = &mut p.body {
+                    *snapshot = Some(to.clone());
+                }
+            });
+        }
+        if from != to {
+            let wrote = (!writes.unknown).then_some(writes.wrote);
+            self.effects.push(Effect::Difference {
+                message,
+                from,
+                to,
+                wrote,
+            });
+        }
+    }
+
+    /// What a step changed is known.
+    pub(super) fn patch_known(
+        &mut self,
+        now: Millis,
+        message: MessageId,
+        from: SnapshotId,
+        to: SnapshotId,
+        files: Vec<PatchFile>,
+    ) {
+        if !files.is_empty() && self.conversation.entry(message).is_some() {
+            self.create_part(now, message, PartBody::Patch { from, to, files }, true);
+        }
+    }
+
+    pub(super) fn streamed_tokens(&self) -> u64 {
+        match &self.state {
+            State::Step(step) => step.streamed.div_ceil(4),
+            State::Compacting(compacting) => compacting.streamed().div_ceil(4),
+            _ => 0,
+        }
+    }
+}
+
+/// What is remembered of a finished step until the snapshot after it is there.
+#[derive(Debug)]
+pub(super) struct StepWrites {
+    pub(super) message: MessageId,
+    before: Option<SnapshotId>,
+    wrote: Vec<PathBuf>,
+    unknown: bool,
+}
+
+impl From<Step> for StepWrites {
+    fn from(step: Step) -> Self {
+        Self {
+            message: step.message,
+            before: step.before.map(|(tree, _)| tree),
+            wrote: step.wrote,
+            unknown: step.wrote_unknown,
+        }
+    }
+}

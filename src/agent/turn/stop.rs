@@ -1,0 +1,295 @@
+//! Interrupt, failure, retry: the ways a step ends before its end. Each keeps what was streamed and
+//! leaves a history in which every call has a result.
+
+use super::calls::Stage;
+use super::{State, Turn};
+use crate::agent::effect::Effect;
+use crate::agent::input::{SnapshotTag, StreamId, Timer};
+use crate::agent::retry::{Decision, decide};
+use crate::protocol::tool::INTERRUPTED_OUTPUT;
+use crate::protocol::{
+    Event, Fault, FaultKind, Finish, Millis, PartBody, PartId, Phase, ToolState, TurnEnd,
+};
+use crate::tools::Failure;
+
+/// A wait between two attempts.
+#[derive(Debug, Clone)]
+pub(super) struct Waiting {
+    failed: u32,
+    limit: Option<u32>,
+    next: Millis,
+    error: Fault,
+    /// Guards against timers of older waits.
+    number: u64,
+    /// What starts when it is over.
+    then: Then,
+}
+
+/// What an attempt is for.
+#[derive(Debug, Clone, PartialEq)]
+enum Then {
+    Step { grace: bool },
+    Summary(super::room::Compacting),
+}
+
+impl Waiting {
+    pub(super) fn phase(&self) -> Phase {
+        Phase::Retrying {
+            attempt: self.failed + 1,
+            limit: self.limit,
+            next: self.next,
+            error: self.error.clone(),
+        }
+    }
+}
+
+impl Turn {
+    /// The user interrupts: everything that runs is cut, the session is usable at once.
+    pub(super) fn interrupt(&mut self, now: Millis) {
+        if self.running.is_none() {
+            return;
+        }
+        self.cut(now);
+        if self.queue.guidance.is_empty() && !self.queue.follow_ups.is_empty() {
+            self.queue.paused = true;
+            self.write_queue();
+        }
+        self.end_turn(now, TurnEnd::Interrupted);
+    }
+
+    /// Stops what runs and closes the message that was being made.
+    pub(super) fn cut(&mut self, now: Millis) {
+        self.close_asks();
+        match &self.state {
+            State::Step(_) => self.cut_step(now, Finish::Interrupted, None),
+            State::Compacting(compacting) => {
+                let stream = compacting.stream();
+                self.effects.push(Effect::CancelStream(stream));
+                self.abandon_compaction(now);
+            }
+            State::Idle | State::Retrying(_) => {}
+        }
+        self.state = State::Idle;
+    }
+
+    /// Closes the running step: stream dropped, tools killed, parts ended, header written.
+    fn cut_step(&mut self, now: Millis, finish: Finish, error: Option<Fault>) {
+        let State::Step(step) = &self.state else {
+            return;
+        };
+        let (message, stream) = (step.message, step.stream);
+        let usage = step.usage;
+        let running: Vec<PartId> = step
+            .calls
+            .iter()
+            .filter(|c| c.stage == Stage::Running)
+            .map(|c| c.part)
+            .collect();
+        if stream != 0 {
+            self.effects.push(Effect::CancelStream(stream));
+        }
+        if !running.is_empty() {
+            self.effects.push(Effect::CancelTools(running));
+        }
+        self.close_open_parts(now);
+        let tokens = usage.tokens();
+        let cost = self.setup.model.price.as_ref().map(|p| p.cost(&tokens));
+        self.spent
+            .step(&tokens, if tokens.total() == 0 { Some(0.0) } else { cost });
+        self.create_part(
+            now,
+            message,
+            PartBody::StepFinish {
+                reason: finish,
+                snapshot: None,
+                tokens,
+                cost,
+            },
+            true,
+        );
+        self.update_message(message, |m| {
+            m.finish = Some(finish);
+            m.error = error;
+            m.tokens = tokens;
+            m.cost = cost;
+            m.completed = Some(now);
+        });
+        self.sync_soon();
+        if let State::Step(step) = std::mem::take(&mut self.state)
+            && step.may_write
+            && (step.wrote_unknown || !step.wrote.is_empty())
+        {
+            self.effects.push(Effect::Snapshot {
+                tag: SnapshotTag::End(message),
+                paths: step.wrote.clone(),
+                unknown: step.wrote_unknown,
+            });
+            self.last_writes.push_back(step.into());
+        }
+        self.measure();
+    }
+
+    /// Texts end where they are; calls without a result read that they were interrupted.
+    fn close_open_parts(&mut self, now: Millis) {
+        let State::Step(step) = &self.state else {
+            return;
+        };
+        let Some(entry) = self.conversation.entry(step.message) else {
+            return;
+        };
+        let open: Vec<PartId> = entry
+            .parts
+            .iter()
+            .filter(|p| p.end.is_none())
+            .map(|p| p.id)
+            .collect();
+        for id in open {
+            self.update_part(id, |part| {
+                part.end = Some(now);
+                let failure = Failure {
+                    message: INTERRUPTED_OUTPUT.to_owned(),
+                    ..Failure::default()
+                };
+                super::calls::set_failed(part, failure, now);
+                if let PartBody::Tool(tool) = &mut part.body
+                    && let ToolState::Error { interrupted, .. } = &mut tool.state
+                {
+                    *interrupted = true;
+                }
+            });
+        }
+    }
+
+    /// A stream failed.
+    pub(super) fn stream_failed(&mut self, now: Millis, stream: StreamId, fault: Fault) {
+        match &self.state {
+            State::Step(step) if step.stream == stream => {}
+            State::Compacting(compacting) if compacting.stream() == stream => {
+                self.summary_failed(now, fault);
+                return;
+            }
+            _ => return,
+        }
+        let (failed, grace) = match (&self.state, &self.running) {
+            (State::Step(step), Some(running)) => (step.failed + 1, running.grace),
+            _ => return,
+        };
+        if fault.kind == FaultKind::ContextOverflow {
+            self.overflow_error(now, fault);
+            return;
+        }
+        match decide(&fault, failed, self.setup.turn.retries, self.jitter(now)) {
+            Decision::GiveUp => {
+                self.cut_step(now, Finish::Error, Some(fault.clone()));
+                self.announce_fault(fault);
+                self.end_turn(now, TurnEnd::Error);
+            }
+            Decision::After(delay) => {
+                self.break_attempt(now, failed, &fault, now + delay as Millis);
+                self.wait(now, failed, fault, delay, Then::Step { grace });
+            }
+        }
+    }
+
+    /// What a broken attempt said is kept, marked ignored, and never sent again.
+    pub(super) fn break_attempt(&mut self, now: Millis, failed: u32, fault: &Fault, next: Millis) {
+        let State::Step(step) = &self.state else {
+            return;
+        };
+        let message = step.message;
+        self.cut_step(now, Finish::Error, Some(fault.clone()));
+        let said: Vec<PartId> = self
+            .conversation
+            .entry(message)
+            .map(|e| e.parts.iter().map(|p| p.id).collect())
+            .unwrap_or_default();
+        for id in said {
+            let is_text = matches!(
+                self.conversation.part(id).map(|p| &p.body),
+                Some(PartBody::Text { .. } | PartBody::Reasoning { .. })
+            );
+            if is_text {
+                self.update_part(id, |p| {
+                    if let PartBody::Text { ignored, .. } | PartBody::Reasoning { ignored, .. } =
+                        &mut p.body
+                    {
+                        *ignored = true;
+                    }
+                });
+            }
+        }
+        let body = PartBody::Retry {
+            attempt: failed,
+            error: fault.clone(),
+            next,
+        };
+        self.create_part(now, message, body, true);
+    }
+
+    fn wait(&mut self, now: Millis, failed: u32, fault: Fault, delay: u64, then: Then) {
+        let patient = matches!(fault.kind, FaultKind::RateLimit | FaultKind::Overloaded);
+        let number = self.next_stream;
+        self.next_stream += 1;
+        let next = now + delay as Millis;
+        let limit = (!patient).then_some(self.setup.turn.retries + 1);
+        self.write_event(Event::Retry {
+            attempt: failed,
+            delay_ms: delay,
+            error: fault.clone(),
+        });
+        self.state = State::Retrying(Waiting {
+            failed,
+            limit,
+            next,
+            error: fault,
+            number,
+            then,
+        });
+        self.effects.push(Effect::Sleep {
+            timer: Timer::Retry(number),
+            until: next,
+        });
+        self.announce_status(now);
+    }
+
+    /// Waits, then asks for the summary again.
+    pub(super) fn wait_for_summary(
+        &mut self,
+        now: Millis,
+        compacting: super::room::Compacting,
+        fault: Fault,
+        delay: u64,
+    ) {
+        let failed = compacting.failed();
+        self.wait(now, failed, fault, delay, Then::Summary(compacting));
+    }
+
+    pub(super) fn timer(&mut self, now: Millis, timer: &Timer) {
+        let Timer::Retry(number) = timer;
+        if matches!(&self.state, State::Retrying(w) if w.number == *number) {
+            self.retry_now(now);
+        }
+    }
+
+    /// The wait is over, or the user does not want to wait.
+    pub(super) fn retry_now(&mut self, now: Millis) {
+        if !matches!(self.state, State::Retrying(_)) {
+            return;
+        }
+        if let State::Retrying(waiting) = std::mem::take(&mut self.state) {
+            match waiting.then {
+                Then::Step { grace } => {
+                    // What the user said meanwhile goes along.
+                    self.inject_guidance(now);
+                    self.start_attempt(now, waiting.failed, grace);
+                }
+                Then::Summary(compacting) => self.ask_for_summary(now, compacting),
+            }
+        }
+    }
+
+    /// 0..1 from the id mint, so that two processes do not retry in step.
+    pub(super) fn jitter(&mut self, now: Millis) -> f64 {
+        (self.mint.raw(now) & 0xffff) as f64 / 65_536.0
+    }
+}

@@ -1,0 +1,901 @@
+//! The turn as tables and by property: a world plays model, judge, tools, store and snapshots in any
+//! order, and checks what must hold whatever the order.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::path::PathBuf;
+
+use proptest::prelude::*;
+use serde_json::json;
+
+use super::*;
+use crate::agent::effect::{Durability, Purpose};
+use crate::agent::input::{Judgement, Timer};
+use crate::context::assemble;
+use crate::model::{Block, Delta, Usage as Counts};
+use crate::protocol::{
+    Answer, AskBody, Delivery, Fault, FaultKind, Finish, Mode, ModelRef, Part, PartBody,
+    PromptInput, Role, SnapshotId, ToolState,
+};
+use crate::session::Record;
+use crate::tools::{Access, Success};
+
+fn model() -> ModelInfo {
+    ModelInfo {
+        model: ModelRef {
+            provider: "scripted".to_owned(),
+            model: "m".to_owned(),
+        },
+        label: "m".to_owned(),
+        context: 200_000,
+        max_input: None,
+        max_output: 8_000,
+        tools: true,
+        reasoning: false,
+        images: false,
+        pdf: false,
+        price: None,
+        known: true,
+    }
+}
+
+fn setup() -> Setup {
+    let mut mint = IdMint::new(9, 0);
+    Setup {
+        info: SessionInfo {
+            id: mint.session(1),
+            parent: None,
+            title: String::new(),
+            worktree: "/w".to_owned(),
+            model: model().model,
+            agent: "build".to_owned(),
+            mode: Mode::Ask,
+            created: 1,
+        },
+        model: model(),
+        turn: TurnSettings::default(),
+        context: ContextSettings::default(),
+        budget: Budget::default(),
+        headless: false,
+        overhead: 1_000,
+        sandbox: String::new(),
+        seed: 4,
+    }
+}
+
+/// What one model call answers.
+#[derive(Debug, Clone)]
+enum Answers {
+    Say(&'static str),
+    /// Calls of `read` (false) or `bash` (true), by argument.
+    Call(Vec<(bool, String)>),
+    Fail(FaultKind),
+}
+
+/// Something that will come back to the turn.
+#[derive(Debug, Clone)]
+enum Due {
+    Deltas(u64, Vec<Delta>),
+    End(u64),
+    Fail(u64, FaultKind),
+    Judge(PartId, String),
+    Sync(PartId),
+    Tool(PartId),
+    Snapshot(crate::agent::input::SnapshotTag),
+    Timer(Timer),
+}
+
+struct World {
+    turn: Turn,
+    now: Millis,
+    script: Vec<Answers>,
+    due: Vec<Due>,
+    events: Vec<Event>,
+    written: HashSet<PartId>,
+    states: HashMap<PartId, ToolState>,
+    synced: HashSet<PartId>,
+    snapshots: usize,
+    asks_permission: bool,
+    requests: usize,
+    titles: usize,
+    /// Input tokens that the model counts for a step with calls.
+    counted: u64,
+}
+
+impl World {
+    fn new(setup: Setup, script: Vec<Answers>) -> Self {
+        Self {
+            turn: Turn::new(setup, Conversation::default(), &BTreeMap::new()),
+            now: 1_000,
+            script,
+            due: Vec::new(),
+            events: Vec::new(),
+            written: HashSet::new(),
+            states: HashMap::new(),
+            synced: HashSet::new(),
+            snapshots: 0,
+            asks_permission: false,
+            requests: 0,
+            titles: 0,
+            counted: 100,
+        }
+    }
+
+    fn give(&mut self, input: Input) {
+        self.now += 1;
+        for effect in self.turn.apply(self.now, input) {
+            self.perform(effect);
+        }
+    }
+
+    fn perform(&mut self, effect: Effect) {
+        match effect {
+            Effect::Commit {
+                records,
+                announce,
+                sync,
+            } => {
+                for record in records {
+                    self.record(record);
+                }
+                for event in announce {
+                    self.announced(&event);
+                    self.events.push(event);
+                }
+                if let Durability::Barrier(part) = sync {
+                    self.due.push(Due::Sync(part));
+                }
+            }
+            Effect::Announce(events) => self.events.extend(events),
+            Effect::Ask { stream, purpose } => self.answer(stream, &purpose),
+            Effect::CancelStream(stream) => self.due.retain(
+                |d| !matches!(d, Due::Deltas(s, _) | Due::End(s) | Due::Fail(s, _) if *s == stream),
+            ),
+            Effect::Judge { part, tool, .. } => self.due.push(Due::Judge(part, tool)),
+            Effect::Run { part, tool, .. } => {
+                if tool == "bash" {
+                    assert!(
+                        self.synced.contains(&part),
+                        "a writing call ran before it was synced"
+                    );
+                    assert!(self.snapshots > 0, "a writing call ran before any snapshot");
+                }
+                self.due.push(Due::Tool(part));
+            }
+            Effect::CancelTools(parts) => {
+                self.due
+                    .retain(|d| !matches!(d, Due::Tool(p) if parts.contains(p)));
+            }
+            Effect::Snapshot { tag, .. } => self.due.push(Due::Snapshot(tag)),
+            Effect::Sleep { timer, .. } => self.due.push(Due::Timer(timer)),
+            Effect::MakeTitle { .. } => self.titles += 1,
+            Effect::Difference { .. } | Effect::Grant { .. } => {}
+        }
+    }
+
+    fn record(&mut self, record: Record) {
+        match record {
+            Record::Part(part) => {
+                self.written.insert(part.id);
+                if let PartBody::Tool(tool) = &part.body {
+                    if let Some(old) = self.states.get(&part.id) {
+                        assert!(
+                            old.may_become(&tool.state),
+                            "{} became {}",
+                            old.name(),
+                            tool.state.name()
+                        );
+                    }
+                    self.states.insert(part.id, tool.state.clone());
+                }
+            }
+            Record::Append { part, .. } => assert!(self.written.contains(&part)),
+            _ => {}
+        }
+    }
+
+    fn announced(&self, event: &Event) {
+        match event {
+            Event::PartUpdated { part } => assert!(self.written.contains(&part.id)),
+            Event::PartDelta { part, .. } => assert!(self.written.contains(part)),
+            _ => {}
+        }
+    }
+
+    fn answer(&mut self, stream: u64, purpose: &Purpose) {
+        self.requests += 1;
+        self.check_request();
+        if matches!(purpose, Purpose::Summary { .. }) {
+            self.due.push(Due::Deltas(stream, say("the notes")));
+            self.due.push(Due::End(stream));
+            return;
+        }
+        let next = if self.script.is_empty() {
+            Answers::Say("done")
+        } else {
+            self.script.remove(0)
+        };
+        match next {
+            Answers::Say(text) => {
+                self.due.push(Due::Deltas(stream, say(text)));
+                self.due.push(Due::End(stream));
+            }
+            Answers::Call(calls) => {
+                self.due.push(Due::Deltas(stream, vec![text(0, "I look.")]));
+                for (at, (writes, argument)) in calls.into_iter().enumerate() {
+                    self.due
+                        .push(Due::Deltas(stream, call(at as u32 + 1, writes, &argument)));
+                }
+                self.due.push(Due::Deltas(
+                    stream,
+                    vec![
+                        Delta::Usage(Counts {
+                            input: Some(self.counted),
+                            output: Some(10),
+                            ..Counts::default()
+                        }),
+                        Delta::Finish {
+                            reason: Finish::ToolCalls,
+                            raw: "tool_use".to_owned(),
+                        },
+                    ],
+                ));
+                self.due.push(Due::End(stream));
+            }
+            Answers::Fail(kind) => {
+                self.due.push(Due::Deltas(stream, vec![text(0, "I beg")]));
+                self.due.push(Due::Fail(stream, kind));
+            }
+        }
+    }
+
+    /// Every call that is sent has exactly one result, right after it.
+    fn check_request(&mut self) {
+        let messages = assemble::messages(self.turn.conversation_mut(), &|_| None);
+        for (at, message) in messages.iter().enumerate() {
+            let calls: Vec<&str> = ids(&message.blocks, true);
+            let results: Vec<&str> = match messages.get(at + 1) {
+                Some(next) => ids(&next.blocks, false),
+                None => Vec::new(),
+            };
+            if !calls.is_empty() {
+                assert_eq!(calls, results, "message {at} of a request");
+            }
+        }
+    }
+
+    /// Lets the thing at `at` (modulo what is due) come back. Deltas of a stream keep their order.
+    fn step(&mut self, at: usize) {
+        let mut at = at % self.due.len();
+        if let Due::Deltas(s, _) | Due::End(s) | Due::Fail(s, _) = self.due[at].clone() {
+            at = self
+                .due
+                .iter()
+                .position(
+                    |d| matches!(d, Due::Deltas(t, _) | Due::End(t) | Due::Fail(t, _) if *t == s),
+                )
+                .unwrap_or(at);
+        }
+        match self.due.remove(at) {
+            Due::Deltas(stream, deltas) => self.give(Input::Deltas { stream, deltas }),
+            Due::End(stream) => self.give(Input::StreamEnded { stream }),
+            Due::Fail(stream, kind) => {
+                let retryable = kind != FaultKind::Auth;
+                let fault = Fault {
+                    retryable,
+                    ..Fault::new(kind, "no", "")
+                };
+                self.give(Input::StreamFailed { stream, fault });
+            }
+            Due::Judge(part, tool) => {
+                let judgement = self.judge(&tool);
+                self.give(Input::Judged { part, judgement });
+            }
+            Due::Sync(part) => {
+                self.synced.insert(part);
+                self.give(Input::Synced {
+                    part,
+                    result: Ok(()),
+                });
+            }
+            Due::Tool(part) => {
+                let success = Success {
+                    output: "out".to_owned(),
+                    ..Success::default()
+                };
+                self.give(Input::ToolEnded {
+                    part,
+                    result: Ok(success),
+                });
+            }
+            Due::Snapshot(tag) => {
+                self.snapshots += 1;
+                let tree = Some(SnapshotId(format!("{:040x}", self.snapshots)));
+                self.give(Input::Snapshot { tag, tree });
+            }
+            Due::Timer(timer) => self.give(Input::Timer(timer)),
+        }
+    }
+
+    fn judge(&self, tool: &str) -> Judgement {
+        let access = Access {
+            title: tool.to_owned(),
+            needs: Vec::new(),
+            writes: Vec::<PathBuf>::new(),
+            can_write: tool == "bash",
+            says: String::new(),
+        };
+        if self.asks_permission && tool == "bash" {
+            let body = AskBody::Permission {
+                tool: tool.to_owned(),
+                heading: String::new(),
+                subject: String::new(),
+                diff: String::new(),
+                says: String::new(),
+                sees: Vec::new(),
+                place: String::new(),
+                pattern: None,
+                withheld: String::new(),
+                dangerous: false,
+            };
+            return Judgement::Ask { access, body };
+        }
+        Judgement::Allow(access)
+    }
+
+    /// Runs until nothing is due, oldest first.
+    fn run(&mut self) {
+        for _ in 0..10_000 {
+            if self.due.is_empty() {
+                return;
+            }
+            self.step(0);
+        }
+        panic!("the turn never ends");
+    }
+
+    fn prompt(&mut self, text: &str) {
+        self.give(prompt(text, Delivery::Guidance));
+    }
+
+    fn ends(&self) -> Vec<TurnEnd> {
+        self.events
+            .iter()
+            .filter_map(|e| match e {
+                Event::TurnFinished { reason } => Some(*reason),
+                _ => None,
+            })
+            .collect()
+    }
+
+    fn texts(&self, role: Role) -> Vec<String> {
+        self.turn
+            .conversation()
+            .entries()
+            .iter()
+            .filter(|e| e.message.role == role)
+            .map(crate::context::Entry::text)
+            .collect()
+    }
+
+    fn tools(&self) -> Vec<&Part> {
+        let entries = self.turn.conversation().entries();
+        entries
+            .iter()
+            .flat_map(|e| &e.parts)
+            .filter(|p| matches!(p.body, PartBody::Tool(_)))
+            .collect()
+    }
+}
+
+fn prompt(text: &str, delivery: Delivery) -> Input {
+    Input::Prompt {
+        input: PromptInput {
+            text: text.to_owned(),
+            files: Vec::new(),
+        },
+        delivery,
+    }
+}
+
+fn text(block: u32, text: &str) -> Delta {
+    Delta::Text {
+        block,
+        text: text.to_owned(),
+    }
+}
+
+fn say(what: &str) -> Vec<Delta> {
+    vec![
+        text(0, what),
+        Delta::BlockEnd {
+            block: 0,
+            provider: None,
+        },
+        Delta::Usage(Counts {
+            input: Some(50),
+            output: Some(5),
+            ..Counts::default()
+        }),
+        Delta::Finish {
+            reason: Finish::Stop,
+            raw: "end_turn".to_owned(),
+        },
+    ]
+}
+
+fn call(block: u32, writes: bool, argument: &str) -> Vec<Delta> {
+    let (name, key) = if writes {
+        ("bash", "command")
+    } else {
+        ("read", "file_path")
+    };
+    let id = Some(format!("call_{block}"));
+    vec![
+        Delta::CallStart {
+            block,
+            id: id.clone(),
+            name: name.to_owned(),
+        },
+        Delta::CallEnd {
+            block,
+            id,
+            name: name.to_owned(),
+            arguments: Ok(json!({ key: argument })),
+            provider: None,
+        },
+    ]
+}
+
+fn ids(blocks: &[Block], calls: bool) -> Vec<&str> {
+    blocks
+        .iter()
+        .filter_map(|b| match b {
+            Block::Call { id, .. } if calls => Some(id.as_str()),
+            Block::Result { id, .. } if !calls => Some(id.as_str()),
+            _ => None,
+        })
+        .collect()
+}
+
+fn reads(names: &[&str]) -> Answers {
+    Answers::Call(names.iter().map(|n| (false, (*n).to_owned())).collect())
+}
+
+fn runs(commands: &[&str]) -> Answers {
+    Answers::Call(commands.iter().map(|c| (true, (*c).to_owned())).collect())
+}
+
+#[test]
+fn a_prompt_is_answered_with_tools_in_between() {
+    let mut w = World::new(
+        setup(),
+        vec![reads(&["a", "b"]), runs(&["t"]), Answers::Say("fixed")],
+    );
+    w.prompt("why?");
+    w.run();
+    assert_eq!(w.ends(), [TurnEnd::Done]);
+    assert_eq!(w.texts(Role::Assistant), ["I look.", "I look.", "fixed"]);
+    assert_eq!(w.tools().len(), 3);
+    assert_eq!(w.requests, 3);
+    assert_eq!(w.titles, 1);
+}
+
+#[test]
+fn read_only_calls_start_while_the_model_still_streams_and_writers_wait_for_its_end() {
+    let calls = Answers::Call(vec![(false, "a".to_owned()), (true, "t".to_owned())]);
+    let mut w = World::new(setup(), vec![calls]);
+    w.prompt("go");
+    // Everything but the end of the stream comes back.
+    for _ in 0..50 {
+        let Some(at) = w.due.iter().position(|d| !matches!(d, Due::End(_))) else {
+            break;
+        };
+        let only_stream = matches!(w.due[at], Due::Deltas(..));
+        let item = w.due.remove(at);
+        w.due.insert(0, item);
+        let _ = only_stream;
+        w.step(0);
+    }
+    let done: Vec<&str> = w
+        .tools()
+        .iter()
+        .map(|p| match &p.body {
+            PartBody::Tool(t) => t.state.name(),
+            _ => "",
+        })
+        .collect();
+    assert_eq!(
+        done,
+        ["completed", "running"],
+        "the read is done, the command has not started"
+    );
+    assert!(!w.due.iter().any(|d| matches!(d, Due::Tool(_))));
+    w.run();
+    assert_eq!(w.ends(), [TurnEnd::Done]);
+}
+
+#[test]
+fn guidance_is_coalesced_between_steps_and_follow_ups_start_turns_of_their_own() {
+    let mut w = World::new(setup(), vec![reads(&["a"])]);
+    w.prompt("go");
+    w.give(prompt("use an option", Delivery::Guidance));
+    w.give(prompt("and a test", Delivery::Guidance));
+    w.give(prompt("then lint", Delivery::FollowUp));
+    assert!(
+        w.events
+            .iter()
+            .any(|e| matches!(e, Event::Queued { position: 2, .. }))
+    );
+    w.run();
+    let said = w.texts(Role::User);
+    assert_eq!(
+        said,
+        [
+            "go",
+            "First: use an option\n\nAlso: and a test",
+            "then lint"
+        ]
+    );
+    assert_eq!(w.ends(), [TurnEnd::Done, TurnEnd::Done]);
+}
+
+#[test]
+fn an_interrupt_with_guidance_sends_it_at_once_and_any_other_pauses_the_queue() {
+    let mut w = World::new(setup(), vec![reads(&["a"])]);
+    w.prompt("go");
+    w.give(prompt("stop, do this", Delivery::Interrupt));
+    assert_eq!(w.ends(), [TurnEnd::Interrupted]);
+    w.run();
+    assert_eq!(w.texts(Role::User), ["go", "stop, do this"]);
+    assert_eq!(w.ends(), [TurnEnd::Interrupted, TurnEnd::Done]);
+
+    let mut w = World::new(setup(), vec![reads(&["a"])]);
+    w.prompt("go");
+    w.give(prompt("later", Delivery::FollowUp));
+    w.give(Input::Interrupt);
+    w.run();
+    assert!(w.turn.queue().paused);
+    assert_eq!(w.turn.queue().follow_ups.len(), 1, "nothing vanished");
+    w.give(Input::Queue(crate::protocol::QueueEdit::Resume));
+    w.run();
+    assert_eq!(w.texts(Role::User), ["go", "later"]);
+}
+
+#[test]
+fn a_broken_attempt_is_kept_ignored_and_tried_again_until_the_retries_are_used_up() {
+    let mut w = World::new(
+        setup(),
+        vec![Answers::Fail(FaultKind::Server), Answers::Say("ok")],
+    );
+    w.prompt("go");
+    w.run();
+    assert_eq!(w.ends(), [TurnEnd::Done]);
+    let retries = w
+        .events
+        .iter()
+        .filter(|e| matches!(e, Event::Retry { .. }))
+        .count();
+    assert_eq!(retries, 1);
+    let kept = w
+        .turn
+        .conversation()
+        .entries()
+        .iter()
+        .flat_map(|e| &e.parts)
+        .any(|p| matches!(&p.body, PartBody::Text { text, ignored: true, .. } if text == "I beg"));
+    assert!(kept, "the partial answer is kept");
+
+    let mut w = World::new(setup(), vec![Answers::Fail(FaultKind::Server); 9]);
+    w.prompt("go");
+    w.run();
+    assert_eq!(w.ends(), [TurnEnd::Error]);
+    assert_eq!(w.requests, 4, "one attempt and three retries");
+
+    let mut w = World::new(setup(), vec![Answers::Fail(FaultKind::Auth)]);
+    w.prompt("go");
+    w.run();
+    assert_eq!((w.ends(), w.requests), (vec![TurnEnd::Error], 1));
+}
+
+#[test]
+fn a_plain_no_ends_the_turn_and_a_no_with_words_goes_on() {
+    for (message, end, requests) in [
+        ("", TurnEnd::Refused, 1),
+        ("use cargo nextest", TurnEnd::Done, 2),
+    ] {
+        let mut w = World::new(setup(), vec![runs(&["rm x"])]);
+        w.asks_permission = true;
+        w.prompt("go");
+        w.run();
+        let ask = w.turn.asks()[0].id;
+        w.give(Input::Answer {
+            ask,
+            answer: Answer::No {
+                message: message.to_owned(),
+            },
+        });
+        w.run();
+        assert_eq!((w.ends(), w.requests), (vec![end], requests), "{message:?}");
+        let said = w
+            .states
+            .values()
+            .any(|s| matches!(s, ToolState::Error { error, .. } if error.contains("refused")));
+        assert!(said);
+    }
+}
+
+#[test]
+fn the_fourth_identical_call_asks_and_each_answer_does_what_it_says() {
+    let script = || (0..6).map(|_| runs(&["t"])).collect::<Vec<_>>();
+    let mut w = World::new(setup(), script());
+    w.prompt("go");
+    w.run();
+    assert_eq!(w.tools().len(), 4);
+    let ask = w.turn.asks()[0].clone();
+    assert!(matches!(
+        ask.body,
+        AskBody::DoomLoop {
+            repeats: 4,
+            cycle: 1,
+            ..
+        }
+    ));
+    w.give(Input::Answer {
+        ask: ask.id,
+        answer: Answer::Once,
+    });
+    w.run();
+    assert_eq!(
+        w.tools().len(),
+        6,
+        "it ran once more and counting began anew"
+    );
+
+    let mut w = World::new(setup(), script());
+    w.prompt("go");
+    w.run();
+    let ask = w.turn.asks()[0].id;
+    w.give(Input::Answer {
+        ask,
+        answer: Answer::No {
+            message: String::new(),
+        },
+    });
+    w.run();
+    let told = w
+        .states
+        .values()
+        .any(|s| matches!(s, ToolState::Error { error, .. } if error.contains("repeating")));
+    assert!(told, "the model is told that it loops");
+
+    let headless = Setup {
+        headless: true,
+        ..setup()
+    };
+    let mut w = World::new(headless, script());
+    w.prompt("go");
+    w.run();
+    assert_eq!(w.ends(), [TurnEnd::DoomLoop]);
+}
+
+#[test]
+fn the_last_step_is_a_grace_step() {
+    let mut limited = setup();
+    limited.turn.max_steps = Some(3);
+    let script = vec![
+        reads(&["a"]),
+        reads(&["b"]),
+        Answers::Say("left: c"),
+        reads(&["c"]),
+    ];
+    let mut w = World::new(limited, script);
+    w.prompt("go");
+    w.run();
+    assert_eq!((w.ends(), w.requests), (vec![TurnEnd::Budget], 3));
+}
+
+#[test]
+fn broken_arguments_become_an_error_that_the_model_reads() {
+    let mut w = World::new(setup(), Vec::new());
+    w.prompt("go");
+    w.due.clear();
+    let stream = 1;
+    let deltas = vec![
+        Delta::CallStart {
+            block: 0,
+            id: Some("c".to_owned()),
+            name: "bash".to_owned(),
+        },
+        Delta::CallEnd {
+            block: 0,
+            id: Some("c".to_owned()),
+            name: "bash".to_owned(),
+            arguments: Err("{\"command\": \"ls".to_owned()),
+            provider: None,
+        },
+        Delta::Finish {
+            reason: Finish::ToolCalls,
+            raw: String::new(),
+        },
+    ];
+    w.give(Input::Deltas { stream, deltas });
+    w.give(Input::StreamEnded { stream });
+    w.run();
+    assert_eq!(w.ends(), [TurnEnd::Done], "the model got another step");
+    assert!(matches!(&w.tools()[0].body, PartBody::Tool(t)
+        if matches!(&t.state, ToolState::Error { error, .. } if error.contains("JSON"))));
+}
+
+#[test]
+fn a_full_window_is_compacted_once_and_the_turn_goes_on() {
+    let mut small = setup();
+    small.model.context = 3_000;
+    small.model.max_output = 1_000;
+    small.overhead = 100;
+    let script = vec![reads(&["a"]), reads(&["b"]), Answers::Say("done")];
+    let mut w = World::new(small, script);
+    w.counted = 1_900;
+    w.prompt("go");
+    for _ in 0..200 {
+        if w.due.is_empty() {
+            break;
+        }
+        if let Some(at) = w.due.iter().position(|d| matches!(d, Due::Tool(_))) {
+            let Due::Tool(part) = w.due.remove(at) else {
+                unreachable!()
+            };
+            let output = "word ".repeat(400);
+            let success = Success {
+                output,
+                ..Success::default()
+            };
+            w.give(Input::ToolEnded {
+                part,
+                result: Ok(success),
+            });
+            continue;
+        }
+        w.step(0);
+    }
+    assert_eq!(w.ends(), [TurnEnd::Done]);
+    let compacted = w
+        .events
+        .iter()
+        .filter(|e| matches!(e, Event::Compacted { .. }))
+        .count();
+    assert!(
+        compacted >= 1,
+        "{:?}",
+        w.events
+            .iter()
+            .filter(|e| matches!(e, Event::Notice { .. }))
+            .collect::<Vec<_>>()
+    );
+    assert!(w.texts(Role::Assistant).iter().any(|t| t == "the notes"));
+}
+
+#[test]
+fn a_cut_session_read_back_is_valid_and_goes_on() {
+    let mut w = World::new(
+        setup(),
+        vec![reads(&["a"]), runs(&["t"]), Answers::Say("done")],
+    );
+    w.prompt("go");
+    for _ in 0..9 {
+        w.step(0);
+    }
+    // The process dies here: what is left is what was written.
+    let entries = w.turn.conversation().entries().to_vec();
+    let messages = entries.iter().map(|e| e.message.clone()).collect();
+    let parts = entries.iter().flat_map(|e| e.parts.clone()).collect();
+    let conversation = Conversation::from_history(messages, parts);
+    let mut again = World::new(setup(), vec![Answers::Say("done")]);
+    again.turn = Turn::new(setup(), conversation, &BTreeMap::new());
+    again.written = w.written.clone();
+    again.give(Input::Continue);
+    again.run();
+    assert_eq!(again.ends(), [TurnEnd::Done]);
+    assert_eq!(again.texts(Role::User)[0], "go");
+}
+
+/// What a user or the world does at some moment.
+#[derive(Debug, Clone)]
+enum Act {
+    Come(usize),
+    Guide,
+    FollowUp,
+    Interrupt,
+    AnswerYes,
+    AnswerNo,
+    Compact,
+    RetryNow,
+}
+
+fn act() -> impl Strategy<Value = Act> {
+    prop_oneof![
+        12 => (0_usize..16).prop_map(Act::Come),
+        1 => Just(Act::Guide),
+        1 => Just(Act::FollowUp),
+        1 => Just(Act::Interrupt),
+        2 => Just(Act::AnswerYes),
+        1 => Just(Act::AnswerNo),
+        1 => Just(Act::Compact),
+        1 => Just(Act::RetryNow),
+    ]
+}
+
+fn answers() -> impl Strategy<Value = Answers> {
+    prop_oneof![
+        2 => Just(Answers::Say("fine")),
+        5 => prop::collection::vec((any::<bool>(), "[a-c]"), 1..5).prop_map(Answers::Call),
+        1 => Just(Answers::Fail(FaultKind::Server)),
+        1 => Just(Answers::Fail(FaultKind::Auth)),
+        1 => Just(Answers::Fail(FaultKind::ContextOverflow)),
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 256, ..ProptestConfig::default() })]
+
+    #[test]
+    fn any_interleaving_keeps_the_invariants(
+        script in prop::collection::vec(answers(), 0..12),
+        acts in prop::collection::vec(act(), 0..120),
+        asks in any::<bool>(),
+    ) {
+        let mut w = World::new(setup(), script);
+        w.asks_permission = asks;
+        w.prompt("go");
+        for act in acts {
+            match act {
+                Act::Come(at) if !w.due.is_empty() => w.step(at),
+                Act::Come(_) => {}
+                Act::Guide => w.give(prompt("g", Delivery::Guidance)),
+                Act::FollowUp => w.give(prompt("f", Delivery::FollowUp)),
+                Act::Interrupt => {
+                    let was = w.turn.is_running();
+                    let ends = w.ends().len();
+                    w.give(Input::Interrupt);
+                    prop_assert_eq!(w.ends().len(), ends + usize::from(was), "it ends at once");
+                }
+                Act::AnswerYes | Act::AnswerNo => {
+                    if let Some(ask) = w.turn.asks().first().map(|a| a.id) {
+                        let answer = match act {
+                            Act::AnswerYes => Answer::Once,
+                            _ => Answer::No { message: String::new() },
+                        };
+                        w.give(Input::Answer { ask, answer });
+                    }
+                }
+                Act::Compact => w.give(Input::Compact { focus: String::new() }),
+                Act::RetryNow => w.give(Input::RetryNow),
+            }
+        }
+        // The user answers what is asked; then everything comes to an end.
+        for _ in 0..2_000 {
+            if let Some(ask) = w.turn.asks().first().map(|a| a.id) {
+                w.give(Input::Answer { ask, answer: Answer::Once });
+            } else if w.due.is_empty() {
+                break;
+            } else {
+                w.step(0);
+            }
+        }
+        prop_assert!(!w.turn.is_running(), "the turn ends");
+        let starts = w.events.iter().filter(|e| matches!(e, Event::TurnStarted)).count();
+        prop_assert_eq!(starts, w.ends().len(), "each turn that begins ends once");
+        for part in w.tools() {
+            let PartBody::Tool(tool) = &part.body else { continue };
+            prop_assert!(tool.state.is_final(), "{} is {}", part.id, tool.state.name());
+        }
+        for entry in w.turn.conversation().entries() {
+            prop_assert!(entry.message.completed.is_some(), "each message is closed");
+            let ids: Vec<PartId> = entry.parts.iter().map(|p| p.id).collect();
+            let mut sorted = ids.clone();
+            sorted.sort_unstable();
+            prop_assert_eq!(ids, sorted);
+        }
+        w.check_request();
+        prop_assert!(serde_json::to_value(w.turn.status()).is_ok());
+    }
+}
