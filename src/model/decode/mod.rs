@@ -19,7 +19,7 @@
 //! | anthropic | `thinking` | `signature` | `{"type":"thinking","thinking":TEXT,"signature":…}`, also with empty text |
 //! | anthropic | `redacted_thinking` | `data` | `{"type":"redacted_thinking","data":…}` |
 //! | anthropic | `opaque` | `block` | `block` verbatim (server tools and their results, compaction, fallback …) |
-//! | openai-chat | `reasoning` | `field`, `reasoning_details`? | text as message field `field` where the dialect wants it back; `reasoning_details` of all blocks of the message concatenated |
+//! | openai-chat | `reasoning` | `field`, `reasoning_details`?, `extra_content`? | text as message field `field` where the dialect wants it back; `reasoning_details` of all blocks of the message concatenated; `extra_content` as member of the message |
 //! | openai-responses | `reasoning` | `item` | `item` verbatim; it stands on the LAST block of its item, the item's other blocks have no provider value and are skipped |
 //! | openai-responses | `message` | `phase`, `id`? | sets `phase` of the message item that the text blocks after it make, until the next block that is no text |
 //! | openai-responses | `opaque` | `item` | `item` verbatim (web search, code interpreter, mcp, compaction …) |
@@ -44,3 +44,15 @@
 //! | gemini | `functionCall` | `id`?, `thoughtSignature`? | `id` inside functionCall AND its functionResponse (absent: the wire had none, send none); `thoughtSignature` beside functionCall |
 //!
 //! Text blocks: `{"wire":…,"type":"refusal"}` marks text that is a refusal; nothing to replay.
+
+mod anthropic;
+mod decoder;
+mod gemini;
+mod json;
+mod neutral;
+mod openai_chat;
+mod openai_responses;
+mod out;
+
+pub use decoder::{Decoded, Decoder, Wire};
+pub use neutral::{decode_bytes, neutral};
