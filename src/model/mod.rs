@@ -3,8 +3,12 @@
 //! The agent's driver asks a `Model` with a `Request` and reads batches of `Delta`. Wire formats,
 //! HTTP, keys, prices and the scripted provider are behind it; nothing of HTTP leaves this module.
 
+pub mod arguments;
+pub mod decode;
 pub mod delta;
+pub mod error;
 pub mod request;
+pub mod sse;
 
 use std::sync::Arc;
 
