@@ -185,7 +185,6 @@ fn change(mut agent: AgentDef, found: &Found) -> Result<AgentDef, String> {
             )
         };
         match name.as_str() {
-            "name" => {}
             "description" => agent.description = value::text(&typed.value).map_err(wrong)?,
             "mode" | "kind" => set_kind(&mut agent, &typed.value).map_err(wrong)?,
             "permission_mode" => agent.mode = Some(mode(&typed.value).map_err(wrong)?),
@@ -217,7 +216,7 @@ fn change(mut agent: AgentDef, found: &Found) -> Result<AgentDef, String> {
                         .join("; ")
                 })?;
             }
-            // written for other tools; harmless
+            // the name was read before; the rest is written for other tools and harmless
             _ => {}
         }
     }
@@ -235,7 +234,7 @@ fn set_kind(agent: &mut AgentDef, typed: &TypedValue) -> Result<(), String> {
         "subagent" => agent.kind = AgentKind::Subagent,
         "all" | "both" => agent.kind = AgentKind::Both,
         _ => {
-            agent.mode = Some(mode(typed).map_err(|_| {
+            agent.mode = Some(mode(typed).map_err(|_expected| {
                 "primary, subagent, all, or a permission mode: ask, auto-edit, auto, plan"
                     .to_owned()
             })?);

@@ -74,20 +74,17 @@ impl CommandDef {
         let mut out = String::with_capacity(self.template.len() + arguments.len());
         let mut rest = self.template.as_str();
         let mut used = false;
-        while let Some(at) = rest.find('$') {
-            out.push_str(&rest[..at]);
-            rest = &rest[at + 1..];
-            let digit = rest.bytes().next().filter(|b| (b'1'..=b'9').contains(b));
+        while let Some((before, after)) = rest.split_once('$') {
+            out.push_str(before);
+            rest = after;
+            let place = placeholder(rest);
             if let Some(after) = rest.strip_prefix("ARGUMENTS") {
                 out.push_str(arguments);
                 rest = after;
                 used = true;
-            } else if let Some(digit) = digit
-                && !rest[1..].starts_with(|c: char| c.is_ascii_digit())
-            {
-                let index = usize::from(digit - b'1');
+            } else if let Some((index, after)) = place {
                 out.push_str(words.get(index).map_or("", String::as_str));
-                rest = &rest[1..];
+                rest = after;
                 used = true;
             } else {
                 out.push('$');
@@ -100,6 +97,14 @@ impl CommandDef {
         }
         out
     }
+}
+
+/// The digit of `$1` … `$9` as an index, and what follows it; `$10` is none.
+fn placeholder(text: &str) -> Option<(usize, &str)> {
+    let digit = text.chars().next().filter(|c| ('1'..='9').contains(c))?;
+    let after = text.strip_prefix(digit)?;
+    let index = digit.to_digit(10)? as usize - 1;
+    (!after.starts_with(|c: char| c.is_ascii_digit())).then_some((index, after))
 }
 
 /// Words separated by blanks; quotes keep blanks together.

@@ -30,7 +30,7 @@ pub fn read(text: &str) -> Result<Page, String> {
         .by_ref()
         .take_while(|line| !matches!(line.trim_end(), "---" | "..."))
         .collect();
-    let closed = text.lines().skip(head.len() + 1).next().is_some();
+    let closed = text.lines().nth(head.len() + 1).is_some();
     if !closed {
         return Err(
             "the head that begins with --- is never closed: add a line with ---".to_owned(),
@@ -153,7 +153,7 @@ impl<'a> Parser<'a> {
                 break;
             }
             let line = self.line();
-            let item = text[1..].trim();
+            let item = text.strip_prefix('-').unwrap_or(text).trim();
             self.at += 1;
             let value = match split_key(item) {
                 Some((key, rest)) if !item.starts_with(['"', '\'']) => {
@@ -265,33 +265,35 @@ fn is_item(text: &str) -> bool {
 
 /// `key: rest`, the key plain or quoted.
 fn split_key(text: &str) -> Option<(String, &str)> {
-    if let Some(quote) = text.chars().next().filter(|c| matches!(c, '"' | '\'')) {
-        let close = text[1..].find(quote)? + 1;
-        let rest = text[close + 1..].trim_start().strip_prefix(':')?;
-        return Some((text[1..close].to_owned(), rest.trim()));
+    for quote in ['"', '\''] {
+        if let Some(quoted) = text.strip_prefix(quote) {
+            let (key, rest) = quoted.split_once(quote)?;
+            let rest = rest.trim_start().strip_prefix(':')?;
+            return Some((key.to_owned(), rest.trim()));
+        }
     }
-    let at = text
-        .match_indices(':')
-        .map(|(at, _)| at)
-        .find(|at| text[at + 1..].is_empty() || text[at + 1..].starts_with([' ', '\t']))?;
-    let key = text[..at].trim();
-    (!key.is_empty()).then(|| (key.to_owned(), text[at + 1..].trim()))
+    let (key, rest) = match text.strip_suffix(':') {
+        // a colon at the end, unless an earlier one has a blank after it
+        Some(key) if !key.contains(": ") => (key, ""),
+        _ => text.split_once(": ").or_else(|| text.split_once(":\t"))?,
+    };
+    let key = key.trim();
+    (!key.is_empty()).then(|| (key.to_owned(), rest.trim()))
 }
 
 fn scalar(text: &str) -> TypedValue {
     let text = text.trim();
-    if let Some(inner) = text.strip_prefix('"').and_then(|t| t.split_once('"')) {
+    if text.starts_with('"') {
         // JSON's escapes are YAML's, as far as they occur
-        let whole = &text[..text.rfind('"').map_or(text.len(), |at| at + 1)];
-        return TypedValue::Text(
-            serde_json::from_str(whole).unwrap_or_else(|_| inner.0.to_owned()),
-        );
+        let whole = text.rsplit_once('"').map_or(text, |(whole, _)| whole);
+        let read = serde_json::from_str(&format!("{whole}\""));
+        return TypedValue::Text(read.unwrap_or_else(|_| whole.trim_matches('"').to_owned()));
     }
     if let Some(inner) = text.strip_prefix('\'') {
-        let end = inner.rfind('\'').unwrap_or(inner.len());
-        return TypedValue::Text(inner[..end].replace("''", "'"));
+        let inner = inner.rsplit_once('\'').map_or(inner, |(inner, _)| inner);
+        return TypedValue::Text(inner.replace("''", "'"));
     }
-    let text = text.find(" #").map_or(text, |at| text[..at].trim_end());
+    let text = text.split(" #").next().unwrap_or("").trim_end();
     match text {
         "true" => TypedValue::Bool(true),
         "false" => TypedValue::Bool(false),
@@ -311,24 +313,24 @@ fn balanced(text: &str) -> bool {
     }
 }
 
+/// Splits at commas outside quotes; empty pieces are left out.
 fn split_commas(text: &str) -> Vec<&str> {
-    let mut items = Vec::new();
-    let mut start = 0;
     let mut quote = None;
-    for (at, c) in text.char_indices() {
-        match (quote, c) {
-            (None, '"' | '\'') => quote = Some(c),
-            (Some(open), c) if open == c => quote = None,
-            (None, ',') => {
-                items.push(text[start..at].trim());
-                start = at + 1;
-            }
-            _ => {}
+    text.split(|c: char| match (quote, c) {
+        (None, '"' | '\'') => {
+            quote = Some(c);
+            false
         }
-    }
-    items.push(text[start..].trim());
-    items.retain(|item| !item.is_empty());
-    items
+        (Some(open), c) if open == c => {
+            quote = None;
+            false
+        }
+        (None, ',') => true,
+        _ => false,
+    })
+    .map(str::trim)
+    .filter(|item| !item.is_empty())
+    .collect()
 }
 
 #[cfg(test)]

@@ -114,11 +114,10 @@ fn read(path: &Path, name: &str) -> Option<String> {
     while newline.is_none() && end > 0 && (bytes[end] & 0xC0) == 0x80 {
         end -= 1;
     }
-    let mut text = String::from_utf8_lossy(&bytes[..end]).into_owned();
-    text.push_str(&format!(
-        "\n[{name} has {size} bytes; only the first {end} are shown. Read the file for the rest.]\n"
-    ));
-    Some(text)
+    let text = String::from_utf8_lossy(&bytes[..end]);
+    Some(format!(
+        "{text}\n[{name} has {size} bytes; only the first {end} are shown. Read the file for the rest.]\n"
+    ))
 }
 
 #[cfg(test)]

@@ -9,7 +9,9 @@ use std::fmt;
 use std::path::Path;
 
 use super::document::{self, Typed, TypedValue, show_path};
-use super::keys::{self, Found, KEYS, Key, Kind};
+use super::flag;
+use super::keys::{self, Found, KEYS, Key};
+use super::kind::Kind;
 use super::paths::{Env, Paths};
 use super::rules;
 use super::used::{Config, Rule, RuleAction, RuleLayer};
@@ -145,23 +147,11 @@ impl<'a> Reader<'a> {
     }
 
     fn file(&mut self, path: &Path, owner: &str) {
-        let text = match std::fs::read(path) {
-            Ok(bytes) => match String::from_utf8(bytes) {
-                Ok(text) => text,
-                Err(_) => {
-                    self.problems.push(format!(
-                        "{} is not UTF-8 text: save it as UTF-8.",
-                        path.display()
-                    ));
-                    return;
-                }
-            },
-            Err(e) if e.kind() == std::io::ErrorKind::NotFound => return,
-            Err(e) => {
-                self.problems.push(format!(
-                    "{} cannot be read ({e}): make it readable or move it away.",
-                    path.display()
-                ));
+        let text = match read_text(path) {
+            Ok(Some(text)) => text,
+            Ok(None) => return,
+            Err(sentence) => {
+                self.problems.push(sentence);
                 return;
             }
         };
@@ -212,38 +202,14 @@ impl<'a> Reader<'a> {
 
     /// One `--config KEY=VALUE`.
     fn option(&mut self, text: &str) {
-        let Some((left, right)) = split_option(text) else {
-            self.problems.push(format!(
-                "--config {text} has no value: write KEY=VALUE, e.g. --config context.prune=false."
-            ));
-            return;
-        };
-        let typed = |value: &str| document::parse(&format!("{left} = {value}\n"));
-        let quoted = || typed(&document::quote(right));
-        let is_text = matches!(
-            keys::find(&path_of(left)),
-            Found::Key(key, _) if key.kind.is_text() && !right.starts_with(['"', '\''])
-        );
-        let table = if is_text {
-            quoted()
-        } else {
-            typed(right).or_else(|_| quoted())
-        };
         let origin = Origin {
             name: "--config",
             owner: "flags",
             strict: true,
         };
-        match table {
-            Ok(mut table) => {
-                for (_, entry) in &mut table {
-                    forget_lines(entry);
-                }
-                self.table(&table, &mut Vec::new(), &origin);
-            }
-            Err(_) => self.problems.push(format!(
-                "--config {text} is not KEY=VALUE: quote parts of the key that hold dots or blanks."
-            )),
+        match flag::read(text) {
+            Ok(table) => self.table(&table, &mut Vec::new(), &origin),
+            Err(sentence) => self.problems.push(sentence),
         }
     }
 
@@ -327,8 +293,11 @@ impl<'a> Reader<'a> {
                         rule.tool.clone(),
                         rule.pattern.clone(),
                     ]);
-                    self.sources.insert(key.clone(), origin.source(line));
-                    self.loose.insert(key, action_name(rule).to_owned());
+                    self.record(
+                        key,
+                        Some(action_name(rule).to_owned()),
+                        &origin.source(line),
+                    );
                 }
                 self.layer(origin.owner).rules.extend(rules);
             }
@@ -383,34 +352,33 @@ impl<'a> Reader<'a> {
         let mut changed = self.config.clone();
         key.kind.set(&mut changed, names, typed, &self.paths.home)?;
         self.config = changed;
-        match (&key.kind, typed) {
-            (
-                Kind::TextMap(_) | Kind::BoolMap(_) | Kind::WordsMap(_),
-                TypedValue::Table(entries),
-            ) => {
-                for (name, entry) in entries {
-                    let mut entry_path = path.to_vec();
-                    entry_path.push(name.clone());
-                    let shown = show_path(&entry_path);
-                    let value = if matches!(key.kind, Kind::TextMap(_)) {
-                        "(set)".to_owned()
-                    } else {
-                        entry.value.show()
-                    };
-                    self.loose.insert(shown.clone(), value);
-                    self.sources.insert(shown, source.to_owned());
-                }
+        if let Kind::TextMap(_) | Kind::BoolMap(_) | Kind::WordsMap(_) = key.kind
+            && let TypedValue::Table(entries) = typed
+        {
+            for (name, entry) in entries {
+                let mut entry_path = path.to_vec();
+                entry_path.push(name.clone());
+                let value = if matches!(key.kind, Kind::TextMap(_)) {
+                    "(set)".to_owned()
+                } else {
+                    entry.value.show()
+                };
+                self.record(show_path(&entry_path), Some(value), source);
             }
-            _ => {
-                let shown = show_path(path);
-                if !names.is_empty() {
-                    let value = key.kind.show(&mut self.config, names).unwrap_or_default();
-                    self.loose.insert(shown.clone(), value);
-                }
-                self.sources.insert(shown, source.to_owned());
-            }
+        } else {
+            let value = (!names.is_empty())
+                .then(|| key.kind.show(&mut self.config, names).unwrap_or_default());
+            self.record(show_path(path), value, source);
         }
         Ok(())
+    }
+
+    /// Notes where a value came from, and what it is if the table cannot show it.
+    fn record(&mut self, shown: String, value: Option<String>, source: &str) {
+        if let Some(value) = value {
+            self.loose.insert(shown.clone(), value);
+        }
+        self.sources.insert(shown, source.to_owned());
     }
 
     fn finish(mut self) -> Result<Loaded, ConfigError> {
@@ -468,6 +436,20 @@ pub fn env_name(path: &str) -> String {
     format!("DUNLIN_{}", path.replace('.', "_").to_ascii_uppercase())
 }
 
+/// A file's text; none if there is no file. The error is a sentence.
+fn read_text(path: &Path) -> Result<Option<String>, String> {
+    match std::fs::read(path) {
+        Ok(bytes) => String::from_utf8(bytes)
+            .map(Some)
+            .map_err(|_bytes| format!("{} is not UTF-8 text: save it as UTF-8.", path.display())),
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok(None),
+        Err(e) => Err(format!(
+            "{} cannot be read ({e}): make it readable or move it away.",
+            path.display()
+        )),
+    }
+}
+
 fn text_of(env: Env<'_>, name: &str) -> Option<String> {
     env(name)
         .map(|v| v.to_string_lossy().into_owned())
@@ -480,37 +462,6 @@ fn loose_value(kind: &Kind, text: &str) -> TypedValue {
         return TypedValue::Text(text.to_owned());
     }
     document::parse_value(text).unwrap_or_else(|| TypedValue::Text(text.to_owned()))
-}
-
-/// Splits at the first `=` outside quotes, so that `permission.bash."a=b"=deny` works.
-fn split_option(text: &str) -> Option<(&str, &str)> {
-    let mut quote = None;
-    for (at, c) in text.char_indices() {
-        match (quote, c) {
-            (None, '"' | '\'') => quote = Some(c),
-            (Some(open), c) if open == c => quote = None,
-            (None, '=') => {
-                let (left, right) = text.split_at(at);
-                return Some((left.trim(), right.strip_prefix('=')?.trim()))
-                    .filter(|(left, _)| !left.is_empty());
-            }
-            _ => {}
-        }
-    }
-    None
-}
-
-fn path_of(key: &str) -> Vec<String> {
-    key.split('.').map(|part| part.trim().to_owned()).collect()
-}
-
-fn forget_lines(typed: &mut Typed) {
-    typed.line = 0;
-    match &mut typed.value {
-        TypedValue::Table(entries) => entries.iter_mut().for_each(|(_, t)| forget_lines(t)),
-        TypedValue::List(items) => items.iter_mut().for_each(forget_lines),
-        _ => {}
-    }
 }
 
 /// The full key of a setting whose last name is exactly this, if there is only one.

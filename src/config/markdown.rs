@@ -25,14 +25,14 @@ pub struct Found {
 /// not there has none.
 pub fn folder(dir: &Path, warnings: &mut Vec<String>) -> Vec<Found> {
     let mut found = Vec::new();
-    walk(dir, String::new(), 0, &mut found, warnings);
+    walk(dir, "", 0, &mut found, warnings);
     found.sort_by(|a, b| a.name.cmp(&b.name));
     found
 }
 
 fn walk(
     dir: &Path,
-    prefix: String,
+    prefix: &str,
     depth: usize,
     found: &mut Vec<Found>,
     warnings: &mut Vec<String>,
@@ -50,7 +50,7 @@ fn walk(
             if depth < 3 {
                 walk(
                     &path,
-                    format!("{prefix}{name}/"),
+                    &format!("{prefix}{name}/"),
                     depth + 1,
                     found,
                     warnings,

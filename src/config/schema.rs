@@ -4,7 +4,8 @@
 use schemars::Schema;
 use serde_json::{Map, Value, json};
 
-use super::keys::{KEYS, Kind};
+use super::keys::KEYS;
+use super::kind::Kind;
 
 /// The schema of a configuration file.
 pub fn schema() -> Schema {
@@ -141,10 +142,8 @@ mod tests {
                 names.join(", ")
             };
             let default = default.map_or_else(String::new, |d| format!("`{d}`"));
-            out.push_str(&format!(
-                "| `{}` | {kind} | {default} | {} |\n",
-                key.path, key.about
-            ));
+            let row = format!("| `{}` | {kind} | {default} | {} |\n", key.path, key.about);
+            out.push_str(&row);
         }
         out
     }

@@ -111,7 +111,7 @@ pub fn words(value: &TypedValue) -> Result<Vec<String>, Expected> {
         TypedValue::Text(text) => Ok(vec![text.clone()]),
         TypedValue::List(items) => items
             .iter()
-            .map(|item| text(&item.value).map_err(|_| expected()))
+            .map(|item| text(&item.value).map_err(|_why| expected()))
             .collect(),
         _ => Err(expected()),
     }
@@ -120,7 +120,7 @@ pub fn words(value: &TypedValue) -> Result<Vec<String>, Expected> {
 /// A length of time: `5min`, `100ms`, `2m`, `1h 30m`, or a number of seconds.
 pub fn duration(value: &TypedValue) -> Result<Duration, Expected> {
     let expected = || "a length of time such as 100ms, 30s, 5min, 2h, or seconds".to_owned();
-    let seconds = |n: f64| Duration::try_from_secs_f64(n).map_err(|_| expected());
+    let seconds = |n: f64| Duration::try_from_secs_f64(n).map_err(|_why| expected());
     match value {
         TypedValue::Int(n) => seconds(*n as f64),
         TypedValue::Float(n) => seconds(*n),
@@ -170,7 +170,7 @@ const SIZES: [(&str, u64); 13] = [
 pub fn size(value: &TypedValue) -> Result<u64, Expected> {
     let expected = || "a size such as 512KiB, 10MiB, 2GiB, or bytes".to_owned();
     match value {
-        TypedValue::Int(n) => u64::try_from(*n).map_err(|_| expected()),
+        TypedValue::Int(n) => u64::try_from(*n).map_err(|_why| expected()),
         TypedValue::Text(text) => {
             let text = text.trim().to_ascii_lowercase().replace('_', "");
             let (digits, unit) = SIZES
@@ -221,7 +221,7 @@ pub fn effort(value: &TypedValue) -> Result<Effort, Expected> {
 
 /// Paths, `~/` resolved against `home`.
 pub fn paths(value: &TypedValue, home: &std::path::Path) -> Result<Vec<PathBuf>, Expected> {
-    let words = words(value).map_err(|_| "a list of folders, e.g. [\"~/cache\"]".to_owned())?;
+    let words = words(value).map_err(|_why| "a list of folders, e.g. [\"~/cache\"]".to_owned())?;
     Ok(words
         .iter()
         .map(|word| match word.strip_prefix("~/") {
