@@ -1,0 +1,96 @@
+//! Where the user's configuration and data live.
+//!
+//! Called once by the composition root. `DUNLIN_CONFIG_DIR` and `DUNLIN_DATA_DIR` win, then the XDG
+//! variables, then `~/.config` and `~/.local/share`. Creates nothing.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+/// Looks up an environment variable; `|name| std::env::var_os(name)` in the program, a map in tests.
+pub type Env<'a> = &'a dyn Fn(&str) -> Option<OsString>;
+
+/// The folders that belong to the user rather than to a project.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Paths {
+    /// Holds `config.toml`, `AGENTS.md`, `agents/`, `commands/`, `skills/`.
+    pub config_dir: PathBuf,
+    /// Holds sessions, snapshots, full outputs and the list of trusted folders.
+    pub data_dir: PathBuf,
+    /// The home folder; `/` if there is none at all, so that `~` still resolves to something.
+    pub home: PathBuf,
+}
+
+impl Paths {
+    /// Finds the folders with this environment. Relative values of the XDG variables are ignored,
+    /// as their specification asks; the `DUNLIN_*` ones may be relative to the current folder.
+    pub fn find(env: Env<'_>) -> Self {
+        let home = set(env, "HOME")
+            .or_else(|| etcetera::home_dir().ok())
+            .unwrap_or_else(|| PathBuf::from("/"));
+        let config_dir = set(env, "DUNLIN_CONFIG_DIR").unwrap_or_else(|| {
+            xdg(env, "XDG_CONFIG_HOME")
+                .unwrap_or_else(|| home.join(".config"))
+                .join("dunlin")
+        });
+        let data_dir = set(env, "DUNLIN_DATA_DIR").unwrap_or_else(|| {
+            xdg(env, "XDG_DATA_HOME")
+                .unwrap_or_else(|| home.join(".local/share"))
+                .join("dunlin")
+        });
+        Self {
+            config_dir,
+            data_dir,
+            home,
+        }
+    }
+
+    /// The user's configuration file.
+    pub fn user_config(&self) -> PathBuf {
+        self.config_dir.join("config.toml")
+    }
+}
+
+/// A variable that is set and not empty.
+fn set(env: Env<'_>, name: &str) -> Option<PathBuf> {
+    env(name).filter(|v| !v.is_empty()).map(PathBuf::from)
+}
+
+fn xdg(env: Env<'_>, name: &str) -> Option<PathBuf> {
+    set(env, name).filter(|path| path.is_absolute())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::path::Path;
+
+    fn find(vars: &[(&str, &str)]) -> Paths {
+        let vars: Vec<(String, OsString)> = vars
+            .iter()
+            .map(|(k, v)| ((*k).to_owned(), OsString::from(v)))
+            .collect();
+        Paths::find(&|name| vars.iter().find(|(k, _)| k == name).map(|(_, v)| v.clone()))
+    }
+
+    #[test]
+    fn own_variables_win_over_xdg_and_xdg_over_home() {
+        let home = find(&[("HOME", "/h")]);
+        assert_eq!(home.config_dir, Path::new("/h/.config/dunlin"));
+        assert_eq!(home.data_dir, Path::new("/h/.local/share/dunlin"));
+        let xdg = find(&[
+            ("HOME", "/h"),
+            ("XDG_CONFIG_HOME", "/c"),
+            ("XDG_DATA_HOME", "rel"),
+        ]);
+        assert_eq!(xdg.config_dir, Path::new("/c/dunlin"));
+        assert_eq!(xdg.data_dir, Path::new("/h/.local/share/dunlin"));
+        let own = find(&[
+            ("HOME", "/h"),
+            ("XDG_CONFIG_HOME", "/c"),
+            ("DUNLIN_CONFIG_DIR", "/own"),
+            ("DUNLIN_DATA_DIR", ""),
+        ]);
+        assert_eq!(own.config_dir, Path::new("/own"));
+        assert_eq!(own.data_dir, Path::new("/h/.local/share/dunlin"));
+    }
+}
