@@ -4,10 +4,13 @@
 //! output is truncated at the source (`output`), every path goes through `workspace`. The words are
 //! in `contract`; `registry` builds the tools; there is one file or folder per tool.
 
+pub mod arguments;
 pub mod blocking;
 pub mod contract;
+pub mod edit;
 pub mod output;
 pub mod reads;
+pub mod text;
 pub mod workspace;
 
 pub use contract::{

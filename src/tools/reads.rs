@@ -129,16 +129,13 @@ impl ReadLedger {
         let Some(entry) = entries.get(path) else {
             return Freshness::NeverRead;
         };
-        let same = match &entry.hash {
-            Some(hash) => {
-                entry.size == content.len() as u64
-                    && *hash.as_str() == *blake3::hash(content).to_hex().as_str()
-            }
-            None => {
-                let (size, time) = (entry.size, entry.mtime);
-                drop(entries);
-                std::fs::metadata(path).is_ok_and(|meta| meta.len() == size && mtime(&meta) == time)
-            }
+        let same = if let Some(hash) = &entry.hash {
+            entry.size == content.len() as u64
+                && *hash.as_str() == *blake3::hash(content).to_hex().as_str()
+        } else {
+            let (size, time) = (entry.size, entry.mtime);
+            drop(entries);
+            std::fs::metadata(path).is_ok_and(|meta| meta.len() == size && mtime(&meta) == time)
         };
         if same {
             Freshness::Fresh

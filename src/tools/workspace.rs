@@ -47,7 +47,7 @@ pub struct Workspace {
 impl Workspace {
     /// A workspace with this worktree; `cwd` is where relative paths begin. Links in all of them are
     /// resolved; folders that do not exist (yet) are taken as they are.
-    pub fn new(root: &Path, cwd: &Path, places: Places) -> Self {
+    pub fn new(root: &Path, cwd: &Path, places: &Places) -> Self {
         let real =
             |path: &Path| follow(PathBuf::new(), path).unwrap_or_else(|_loop| path.to_owned());
         let all = |paths: &[PathBuf]| paths.iter().map(|path| real(path)).collect();

@@ -19,7 +19,7 @@ fn home() -> Home {
         outputs: vec![dir.path().join("out")],
         secrets: vec![dir.path().join("keys")],
     };
-    let space = Workspace::new(&root, &root, places);
+    let space = Workspace::new(&root, &root, &places);
     Home { dir, space }
 }
 
@@ -124,7 +124,7 @@ fn a_worktree_behind_a_link_is_known_by_its_real_path() {
     let home = home();
     let link = home.dir.path().join("link");
     symlink(home.space.root(), &link).expect("link");
-    let space = Workspace::new(&link, &link.join("src"), Places::default());
+    let space = Workspace::new(&link, &link.join("src"), &Places::default());
     assert_eq!(space.root(), home.space.root());
     assert!(space.is_inside(&space.resolve("a.rs").expect("a path")));
     assert_eq!(

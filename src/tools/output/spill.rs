@@ -201,7 +201,7 @@ impl Spill {
         }
         let after = (self.total as usize).checked_sub(self.head.len())?;
         let end = self.tail.last(after);
-        (self.plan.line_room().is_none() && end.len() == after).then(|| {
+        (end.len() == after).then(|| {
             let mut all = self.head.clone();
             all.extend_from_slice(&end);
             all
