@@ -1,4 +1,0 @@
-//! output
-/// OutputStore
-#[derive(Debug)]
-pub struct OutputStore;

@@ -1,0 +1,102 @@
+//! Tier 1 of context management: every output is cut at its source, the full text goes to a file.
+//!
+//! Every tool passes its text through `OutputStore::fit` or streams it through a `Spill`; so do MCP
+//! tools. `cut` knows where to cut, `spill` keeps memory bounded, `retention` deletes old files. What
+//! is pruned or compacted later is none of its business.
+
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+use crate::config::used::OutputLimits;
+use crate::protocol::OutputRef;
+
+pub mod cut;
+pub mod retention;
+pub mod spill;
+
+pub use cut::Plan;
+pub use retention::Cleaned;
+pub use spill::Spill;
+
+/// An output as the model gets it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Fitted {
+    /// The text, with the way to the rest if it was cut.
+    pub text: String,
+    /// The full output, if it was cut and could be saved.
+    pub full: Option<OutputRef>,
+    /// Bytes that the text leaves out; 0 if nothing was cut.
+    pub omitted: u64,
+}
+
+/// The limits, and the folder where full outputs go. One per session.
+#[derive(Debug, Clone)]
+pub struct OutputStore {
+    limits: OutputLimits,
+    dir: PathBuf,
+}
+
+impl OutputStore {
+    /// A store that saves to `dir`, which is created when the first output needs it.
+    pub fn new(limits: OutputLimits, dir: impl Into<PathBuf>) -> Self {
+        Self {
+            limits,
+            dir: dir.into(),
+        }
+    }
+
+    /// The limits.
+    pub const fn limits(&self) -> &OutputLimits {
+        &self.limits
+    }
+
+    /// Where full outputs go.
+    pub fn dir(&self) -> &Path {
+        &self.dir
+    }
+
+    /// Cuts a text that is already in memory by the rule of `tool`.
+    pub fn fit(&self, tool: &str, text: String) -> Fitted {
+        let plan = Plan::of(tool, &self.limits);
+        if plan.fits(text.as_bytes()) {
+            return Fitted {
+                text,
+                ..Fitted::default()
+            };
+        }
+        let mut spill = self.spill(tool);
+        spill.push(text.as_bytes());
+        spill.finish()
+    }
+
+    /// A writer for output of unknown length, by the rule of `tool`.
+    pub fn spill(&self, tool: &str) -> Spill {
+        Spill::new(Plan::of(tool, &self.limits), tool, &self.dir)
+    }
+
+    /// Deletes full outputs that are older than the limits allow.
+    pub fn clean(&self, now: SystemTime) -> io::Result<Cleaned> {
+        let days = u64::from(self.limits.keep_days);
+        retention::clean(&self.dir, Duration::from_secs(days * 86_400), now)
+    }
+}
+
+/// Filters a stream by the rule of `tool` with bounded memory; `dunlin debug truncate` is this.
+/// An error means that the reader failed.
+pub fn truncate(tool: &str, mut reader: impl Read, store: &OutputStore) -> io::Result<Fitted> {
+    let mut spill = store.spill(tool);
+    let mut buffer = vec![0; 256 * 1024];
+    loop {
+        match reader.read(&mut buffer) {
+            Ok(0) => return Ok(spill.finish()),
+            Ok(read) => spill.push(&buffer[..read]),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "output_tests.rs"]
+mod tests;
