@@ -36,7 +36,14 @@ impl Safe {
         if charset::is_plain(text) {
             return Self(Cow::Owned(text.to_owned()));
         }
-        let text = text.trim_end_matches(['\n', '\r']);
+        Self::strip_inline(text.trim_end_matches(['\n', '\r']))
+    }
+
+    /// Like `strip`, for a piece of a line: spaces at its ends stay, line ends become spaces.
+    pub fn strip_inline(text: &str) -> Self {
+        if charset::is_plain(text) {
+            return Self(Cow::Owned(text.to_owned()));
+        }
         let mut out = String::with_capacity(text.len());
         for (n, line) in text.split('\n').enumerate() {
             if n > 0 {
