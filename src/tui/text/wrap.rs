@@ -64,7 +64,11 @@ pub fn pieces(text: &str, first: usize, rest: usize) -> Vec<Piece> {
             breaker.column += width;
             if from > breaker.start || breaker.column > limit {
                 // Indentation wider than the row is cut to the row.
-                let end = if from > breaker.start { from } else { from + limit };
+                let end = if from > breaker.start {
+                    from
+                } else {
+                    from + limit
+                };
                 breaker.place = Some(Place {
                     end,
                     next: g.end,
