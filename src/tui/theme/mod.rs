@@ -1,0 +1,250 @@
+//! Tokens of the screen: what a style MEANS, and which colour it gets on this terminal.
+//!
+//! Every cell and every view asks a `Theme` for a style by meaning (UX §7). Only the files of this
+//! folder name a colour. Pure: the terminal's depth and background come from the probe.
+
+pub mod downgrade;
+pub mod glyphs;
+pub mod palette;
+
+use ratatui::style::{Modifier, Style};
+
+pub use downgrade::ColourDepth;
+pub use glyphs::Glyphs;
+pub use palette::{Palette, Rgb, UserTheme};
+
+/// Which theme the user wants.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub enum ThemeChoice {
+    /// Dark or light, by the terminal's background; dark if that is not known.
+    #[default]
+    Auto,
+    /// For dark backgrounds.
+    Dark,
+    /// For light backgrounds.
+    Light,
+    /// As much contrast as there is.
+    HighContrast,
+    /// The terminal's own 16 colours.
+    Ansi16,
+    /// No colour at all (`NO_COLOR`): weight, glyphs and words only.
+    None,
+    /// The user's own colours.
+    User(UserTheme),
+}
+
+impl ThemeChoice {
+    /// The built-in themes by the names that config, `/theme` and the picker use.
+    pub const BUILT_IN: [(&'static str, Self); 6] = [
+        ("auto", Self::Auto),
+        ("dark", Self::Dark),
+        ("light", Self::Light),
+        ("high-contrast", Self::HighContrast),
+        ("ansi16", Self::Ansi16),
+        ("none", Self::None),
+    ];
+
+    /// The built-in theme of that name; none if there is no such theme.
+    pub fn named(name: &str) -> Option<Self> {
+        Self::BUILT_IN
+            .iter()
+            .find(|(known, _)| *known == name)
+            .map(|(_, choice)| choice.clone())
+    }
+}
+
+/// What a piece of code is, as far as colour goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum CodeKind {
+    /// Anything else.
+    Plain,
+    /// Comments.
+    Comment,
+    /// String and character literals.
+    String,
+    /// Numbers and named constants.
+    Number,
+    /// Keywords and storage words.
+    Keyword,
+    /// Types, classes, tags.
+    Type,
+    /// Function names.
+    Function,
+    /// Attributes, macros, decorators.
+    Attribute,
+}
+
+impl CodeKind {
+    /// All kinds, in the order of their numbers.
+    pub const ALL: [Self; 8] = [
+        Self::Plain,
+        Self::Comment,
+        Self::String,
+        Self::Number,
+        Self::Keyword,
+        Self::Type,
+        Self::Function,
+        Self::Attribute,
+    ];
+}
+
+/// The styles of one screen.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Theme {
+    /// The glyphs that this terminal can show.
+    pub glyphs: Glyphs,
+    accent: Style,
+    good: Style,
+    bad: Style,
+    amber: Style,
+    tint_user: Style,
+    tint_added: Style,
+    tint_removed: Style,
+    code: [Style; 8],
+}
+
+impl Default for Theme {
+    fn default() -> Self {
+        Self::new(ThemeChoice::Auto, ColourDepth::Ansi16, None)
+    }
+}
+
+impl Theme {
+    /// The theme for this terminal. `background` is the terminal's own, if the probe learned it:
+    /// without it there are no tints.
+    pub fn new(choice: ThemeChoice, depth: ColourDepth, background: Option<(u8, u8, u8)>) -> Self {
+        let depth = match choice {
+            ThemeChoice::None => ColourDepth::None,
+            ThemeChoice::Ansi16 => depth.min(ColourDepth::Ansi16),
+            _ => depth,
+        };
+        let palette = Palette::of(&choice, background);
+        let ink = |rgb: Rgb, without: Modifier| match downgrade::colour(rgb, depth) {
+            Some(colour) => Style::new().fg(colour),
+            None => Style::new().add_modifier(without),
+        };
+        let tint = |rgb: Rgb, share: u8| match background {
+            Some(base) if depth >= ColourDepth::Ansi256 => {
+                downgrade::colour(rgb.over(base, share), depth)
+                    .map_or(Style::new(), |colour| Style::new().bg(colour))
+            }
+            _ => Style::new(),
+        };
+        let none = Modifier::empty();
+        let mut code = [Style::new(); 8];
+        for kind in CodeKind::ALL {
+            code[kind as usize] = match palette.code(kind) {
+                Some(rgb) => ink(rgb, none),
+                None if kind == CodeKind::Comment => Style::new().add_modifier(Modifier::DIM),
+                None => Style::new(),
+            };
+        }
+        Self {
+            glyphs: Glyphs::UNICODE,
+            accent: ink(palette.accent, Modifier::BOLD),
+            good: ink(palette.good, none),
+            bad: ink(palette.bad, none),
+            amber: ink(palette.amber, none),
+            tint_user: tint(palette.accent, 20),
+            tint_added: tint(palette.good, 32),
+            tint_removed: tint(palette.bad, 32),
+            code,
+        }
+    }
+
+    /// The same theme with another set of glyphs.
+    #[must_use]
+    pub const fn with_glyphs(mut self, glyphs: Glyphs) -> Self {
+        self.glyphs = glyphs;
+        self
+    }
+
+    /// What the assistant says.
+    #[expect(
+        clippy::unused_self,
+        reason = "a token like the others; a user theme may give it ink"
+    )]
+    pub fn default(&self) -> Style {
+        Style::new()
+    }
+
+    /// The current thing.
+    #[expect(
+        clippy::unused_self,
+        reason = "a token like the others; a user theme may give it ink"
+    )]
+    pub fn bold(&self) -> Style {
+        Style::new().add_modifier(Modifier::BOLD)
+    }
+
+    /// Already true: done tools, durations, hints, paths.
+    #[expect(
+        clippy::unused_self,
+        reason = "a token like the others; a user theme may give it ink"
+    )]
+    pub fn dim(&self) -> Style {
+        Style::new().add_modifier(Modifier::DIM)
+    }
+
+    /// Yours, or yours to press.
+    pub const fn accent(&self) -> Style {
+        self.accent
+    }
+
+    /// Succeeded, added.
+    pub const fn good(&self) -> Style {
+        self.good
+    }
+
+    /// Failed, removed, revealed characters.
+    pub const fn bad(&self) -> Style {
+        self.bad
+    }
+
+    /// Needs you, or near a limit.
+    pub const fn amber(&self) -> Style {
+        self.amber
+    }
+
+    /// Reasoning and quoted claims of the model.
+    #[expect(
+        clippy::unused_self,
+        reason = "a token like the others; a user theme may give it ink"
+    )]
+    pub fn thought(&self) -> Style {
+        Style::new().add_modifier(Modifier::ITALIC.union(Modifier::DIM))
+    }
+
+    /// Selection and search hits.
+    #[expect(
+        clippy::unused_self,
+        reason = "a token like the others; a user theme may give it ink"
+    )]
+    pub fn reverse(&self) -> Style {
+        Style::new().add_modifier(Modifier::REVERSED)
+    }
+
+    /// Behind user messages.
+    pub const fn tint_user(&self) -> Style {
+        self.tint_user
+    }
+
+    /// Behind added lines.
+    pub const fn tint_added(&self) -> Style {
+        self.tint_added
+    }
+
+    /// Behind removed lines.
+    pub const fn tint_removed(&self) -> Style {
+        self.tint_removed
+    }
+
+    /// A piece of code.
+    pub const fn code(&self, kind: CodeKind) -> Style {
+        self.code[kind as usize]
+    }
+}
+
+#[cfg(test)]
+#[path = "mod_tests.rs"]
+mod tests;
