@@ -1,0 +1,97 @@
+//! Earlier prompts: up and down through them, with the draft kept at the end.
+//!
+//! The composer asks; `update` adds what was sent and tells `run` to keep it. No I/O here.
+
+const MOST: usize = 1_000;
+
+/// Earlier prompts, oldest first, and where the user is in them.
+#[derive(Debug, Clone, Default)]
+pub struct History {
+    entries: Vec<String>,
+    at: Option<usize>,
+    draft: String,
+}
+
+impl History {
+    /// Takes in what was kept from earlier sessions; it goes before what was sent since the start.
+    pub fn load(&mut self, mut older: Vec<String>) {
+        older.append(&mut self.entries);
+        let excess = older.len().saturating_sub(MOST);
+        older.drain(..excess);
+        self.entries = older;
+    }
+
+    /// Adds a prompt; false if it is empty or the same as the last one.
+    pub fn add(&mut self, prompt: &str) -> bool {
+        self.at = None;
+        if prompt.trim().is_empty() || self.entries.last().is_some_and(|last| last == prompt) {
+            return false;
+        }
+        if self.entries.len() >= MOST {
+            self.entries.remove(0);
+        }
+        self.entries.push(prompt.to_owned());
+        true
+    }
+
+    /// The prompt before; `current` is kept as the draft when the walk begins.
+    pub fn older(&mut self, current: &str) -> Option<String> {
+        let next = match self.at {
+            None => {
+                current.clone_into(&mut self.draft);
+                self.entries.len().checked_sub(1)?
+            }
+            Some(at) => at.checked_sub(1)?,
+        };
+        self.at = Some(next);
+        self.entries.get(next).cloned()
+    }
+
+    /// The prompt after; the draft at the end.
+    pub fn newer(&mut self) -> Option<String> {
+        let next = self.at? + 1;
+        if next < self.entries.len() {
+            self.at = Some(next);
+            return self.entries.get(next).cloned();
+        }
+        self.at = None;
+        Some(std::mem::take(&mut self.draft))
+    }
+
+    /// The walk ends: the text was changed or sent.
+    pub const fn stop(&mut self) {
+        self.at = None;
+    }
+
+    /// True while the user walks through earlier prompts.
+    pub const fn is_walking(&self) -> bool {
+        self.at.is_some()
+    }
+
+    /// All, oldest first.
+    pub fn entries(&self) -> &[String] {
+        &self.entries
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn up_and_down_walk_and_the_draft_comes_back() {
+        let mut history = History::default();
+        assert!(history.add("one"));
+        assert!(history.add("two"));
+        assert!(!history.add("two"), "no repeats");
+        history.load(vec!["zero".to_owned()]);
+        assert_eq!(history.older("draft").as_deref(), Some("two"));
+        assert_eq!(history.older("").as_deref(), Some("one"));
+        assert_eq!(history.older("").as_deref(), Some("zero"));
+        assert_eq!(history.older(""), None);
+        assert_eq!(history.newer().as_deref(), Some("one"));
+        assert_eq!(history.newer().as_deref(), Some("two"));
+        assert_eq!(history.newer().as_deref(), Some("draft"));
+        assert_eq!(history.newer(), None);
+    }
+}

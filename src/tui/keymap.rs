@@ -1,0 +1,393 @@
+//! Which key does what, where: ONE table that feeds handling, footer hints, help and docs/keys.md.
+//!
+//! `update` looks keys up with the contexts that are active, innermost first. The user's own keys
+//! (`[ui.keys]`) replace an action's keys; two actions on one key in one context are reported.
+//! What an action does stays out of here: that is `update`.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use super::input::Key;
+
+/// Where a key means something. Inner contexts are asked first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Context {
+    /// Everywhere.
+    Global,
+    /// Writing a message.
+    Composer,
+    /// Writing a message while a turn runs.
+    Running,
+    /// A retry countdown with nothing written.
+    Retrying,
+    /// The list of commands or files above the composer.
+    Popup,
+    /// A permission question.
+    Ask,
+    /// The doom loop question.
+    Loop,
+    /// A picker.
+    List,
+    /// The session picker.
+    Sessions,
+    /// The queue.
+    Queue,
+    /// The changes.
+    Diff,
+    /// The context inspector.
+    Inspector,
+    /// A long text.
+    Pager,
+}
+
+impl Context {
+    /// All contexts with their headings in help, in order.
+    pub const ALL: [(Self, &'static str); 13] = [
+        (Self::Global, "Everywhere"),
+        (Self::Composer, "Writing"),
+        (Self::Running, "While a turn runs"),
+        (Self::Retrying, "During a retry countdown"),
+        (Self::Popup, "Completion"),
+        (Self::Ask, "Permission"),
+        (Self::Loop, "Loop question"),
+        (Self::List, "Lists"),
+        (Self::Sessions, "Sessions"),
+        (Self::Queue, "Queue"),
+        (Self::Diff, "Changes"),
+        (Self::Inspector, "Context"),
+        (Self::Pager, "Long texts"),
+    ];
+}
+
+macro_rules! actions {
+    ($($name:ident $context:ident $word:literal $keys:literal $says:literal;)*) => {
+        /// What a key can do.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        pub enum Action {
+            $(#[doc = $says] $name,)*
+        }
+
+        /// The table: action, context, name in the configuration, default keys, what it says in help.
+        pub const TABLE: &[Row] = &[
+            $(Row {
+                action: Action::$name,
+                context: Context::$context,
+                name: $word,
+                keys: $keys,
+                says: $says,
+            },)*
+        ];
+    };
+}
+
+/// One row of the key table.
+#[derive(Debug, Clone, Copy)]
+pub struct Row {
+    /// What it does.
+    pub action: Action,
+    /// Where.
+    pub context: Context,
+    /// Its name in `[ui.keys]`.
+    pub name: &'static str,
+    /// Default keys, separated by spaces; the first is shown in hints.
+    pub keys: &'static str,
+    /// A few words for help.
+    pub says: &'static str,
+}
+
+actions! {
+    Cancel Global "cancel" "ctrl+c" "stash the text; stop the turn; twice on nothing: quit";
+    Quit Global "quit" "ctrl+d" "twice on an empty line: quit";
+    Suspend Global "suspend" "ctrl+z" "go back to the shell (`fg` returns)";
+    Redraw Global "redraw" "ctrl+l" "draw the screen again";
+    PrintTranscript Global "print-transcript" "ctrl+o" "print the conversation to the normal screen";
+    Help Global "help" "f1" "these keys (`?` on an empty line)";
+    Sessions Global "sessions" "ctrl+s" "open another session";
+    CycleMode Global "cycle-mode" "shift+tab" "next permission mode";
+    Models Global "models" "alt+m" "choose the model";
+    Changes Global "changes" "alt+g" "what changed in the worktree";
+    Inspector Global "context" "alt+c" "what fills the context";
+    PageUp Global "page-up" "pgup" "one page up";
+    PageDown Global "page-down" "pgdn" "one page down";
+    LineUp Global "line-up" "shift+↑" "one line up";
+    LineDown Global "line-down" "shift+↓" "one line down";
+    Top Global "top" "ctrl+home" "to the beginning";
+    Bottom Global "bottom" "ctrl+end" "to the newest";
+    PromptUp Global "prompt-up" "alt+↑" "to the prompt before";
+    PromptDown Global "prompt-down" "alt+↓" "to the prompt after";
+    CopySelection Global "copy-selection" "alt+w" "copy the selection";
+
+    Submit Composer "submit" "enter" "send";
+    NewLine Composer "new-line" "shift+enter alt+enter ctrl+j" "new line (also `\\` at the end)";
+    Escape Composer "escape" "esc" "close; interrupt; twice on nothing: rewind";
+    Up Composer "up" "↑ ctrl+p" "up, or the prompt before";
+    Down Composer "down" "↓ ctrl+n" "down, or the prompt after";
+    SearchHistory Composer "search-history" "ctrl+r" "search earlier prompts";
+    Editor Composer "editor" "ctrl+g" "write in $VISUAL or $EDITOR";
+    Left Composer "left" "← ctrl+b" "left";
+    Right Composer "right" "→ ctrl+f" "right";
+    WordLeft Composer "word-left" "alt+b alt+← ctrl+←" "one word left";
+    WordRight Composer "word-right" "alt+f alt+→ ctrl+→" "one word right";
+    LineStart Composer "line-start" "ctrl+a home" "start of the line";
+    LineEnd Composer "line-end" "end ctrl+e" "end of the line";
+    Unfold Composer "unfold" "ctrl+e" "on an empty line: unfold the last output";
+    DeleteBack Composer "delete-back" "backspace shift+backspace" "delete the character before";
+    DeleteForward Composer "delete-forward" "delete ctrl+d" "delete the character after";
+    DeleteWordBack Composer "delete-word-back" "ctrl+w alt+backspace ctrl+backspace" "cut the word before";
+    DeleteWordForward Composer "delete-word-forward" "alt+d ctrl+delete" "cut the word after";
+    KillToEnd Composer "kill-to-end" "ctrl+k" "cut to the end of the line";
+    KillToStart Composer "kill-to-start" "ctrl+u" "cut to the start of the line";
+    Yank Composer "yank" "ctrl+y" "put back what was cut";
+    YankPop Composer "yank-pop" "alt+y" "put back what was cut before";
+    Undo Composer "undo" "ctrl+_ ctrl+/" "undo";
+    Redo Composer "redo" "alt+z alt+/" "redo";
+    Transpose Composer "transpose" "ctrl+t" "swap two characters";
+
+    FollowUp Running "follow-up" "tab" "send after this turn";
+    InterruptSend Running "interrupt-send" "ctrl+enter" "interrupt and send";
+    EditQueued Running "edit-queued" "ctrl+↑" "edit the newest queued message";
+    DropQueued Running "drop-queued" "ctrl+x" "drop the newest queued message";
+
+    RetryNow Retrying "retry-now" "r" "try again now";
+    OtherModel Retrying "other-model" "m" "choose another model";
+
+    PopupUp Popup "popup-up" "↑ ctrl+p" "up";
+    PopupDown Popup "popup-down" "↓ ctrl+n" "down";
+    PopupAccept Popup "popup-accept" "tab" "take it";
+    PopupRun Popup "popup-run" "enter" "take it; run a command that needs nothing more";
+    PopupClose Popup "popup-close" "esc" "close";
+
+    AskUp Ask "ask-up" "↑ ctrl+p" "up";
+    AskDown Ask "ask-down" "↓ ctrl+n" "down";
+    AskAccept Ask "ask-accept" "enter" "choose";
+    AskClose Ask "ask-close" "esc" "no";
+    AskOnce Ask "ask-once" "y" "once";
+    AskSession Ask "ask-session" "s" "for this session";
+    AskProject Ask "ask-project" "p" "for this project";
+    AskNo Ask "ask-no" "n" "no, and say what to do instead";
+    AskEdit Ask "ask-edit" "e" "edit the pattern";
+    AskFull Ask "ask-full" "ctrl+f" "full screen";
+    AskNext Ask "ask-next" "tab" "the next question";
+
+    LoopContinue Loop "loop-continue" "c" "run it once more";
+    LoopStop Loop "loop-stop" "s" "refuse the call";
+    LoopSay Loop "loop-say" "t" "refuse, with your own words";
+    LoopAlways Loop "loop-always" "a" "allow exactly this call";
+
+    ListUp List "list-up" "↑ ctrl+p" "up";
+    ListDown List "list-down" "↓ ctrl+n" "down";
+    ListPageUp List "list-page-up" "pgup" "one page up";
+    ListPageDown List "list-page-down" "pgdn" "one page down";
+    ListAccept List "list-accept" "enter" "choose";
+    ListClose List "list-close" "esc" "close";
+
+    SessionFork Sessions "session-fork" "ctrl+f" "open it, then fork";
+    SessionScope Sessions "session-scope" "tab" "this project or all";
+
+    QueueDrop Queue "queue-drop" "ctrl+x delete" "drop";
+    QueueEarlier Queue "queue-earlier" "alt+↑" "earlier";
+    QueueLater Queue "queue-later" "alt+↓" "later";
+    QueueResume Queue "queue-resume" "ctrl+r" "let paused messages go on";
+
+    HunkUp Diff "hunk-up" "↑ k" "hunk before";
+    HunkDown Diff "hunk-down" "↓ j" "hunk after";
+    FileBefore Diff "file-before" "← h" "file before";
+    FileAfter Diff "file-after" "→ l" "file after";
+    DiffScopeNext Diff "diff-scope" "tab" "turn, session or step";
+    DiffOpen Diff "diff-open" "o" "open in the editor";
+    DiffCopy Diff "diff-copy" "y" "copy the hunk";
+    DiffComment Diff "diff-comment" "c" "say something about the hunk";
+    DiffClose Diff "diff-close" "esc q" "close";
+
+    PruneNow Inspector "prune-now" "p" "prune now";
+    CompactNow Inspector "compact-now" "c" "compact now";
+    RestorePruned Inspector "restore-pruned" "r" "restore pruned outputs";
+
+    PagerUp Pager "pager-up" "↑ k" "up";
+    PagerDown Pager "pager-down" "↓ j" "down";
+    PagerTop Pager "pager-top" "home g" "to the beginning";
+    PagerBottom Pager "pager-bottom" "end G" "to the end";
+    PagerClose Pager "pager-close" "esc q enter" "close";
+}
+
+/// The table with the user's changes, ready to be asked.
+#[derive(Debug, Clone)]
+pub struct Keymap {
+    bound: Vec<(Context, Key, Action)>,
+    problems: Vec<String>,
+}
+
+impl Default for Keymap {
+    fn default() -> Self {
+        Self::new(&BTreeMap::new())
+    }
+}
+
+impl Keymap {
+    /// The table, changed by the user's keys (action name to key names).
+    pub fn new(changes: &BTreeMap<String, Vec<String>>) -> Self {
+        let mut map = Self { bound: Vec::new(), problems: Vec::new() };
+        for row in TABLE.iter().filter(|row| !changes.contains_key(row.name)) {
+            for key in row.keys.split_whitespace().filter_map(|name| name.parse().ok()) {
+                map.bound.push((row.context, key, row.action));
+            }
+        }
+        for (name, keys) in changes {
+            map.change(name, keys);
+        }
+        map
+    }
+
+    fn change(&mut self, name: &str, keys: &[String]) {
+        let Some(row) = TABLE.iter().find(|row| row.name == name) else {
+            let near = nearest(name, TABLE.iter().map(|row| row.name));
+            self.problems.push(format!(
+                "`{name}` in [ui.keys] is not an action. The closest is `{near}`; F1 lists them all."
+            ));
+            return;
+        };
+        for text in keys {
+            let key: Key = match text.parse() {
+                Ok(key) => key,
+                Err(error) => {
+                    self.problems.push(format!("In [ui.keys], {name}: {error}."));
+                    continue;
+                }
+            };
+            let taken = self.bound.iter().position(|(c, k, a)| {
+                *c == row.context && *k == key && *a != row.action
+            });
+            if let Some(at) = taken {
+                let (_, _, other) = self.bound.remove(at);
+                let other = TABLE.iter().find(|r| r.action == other).map_or("", |r| r.name);
+                self.problems.push(format!(
+                    "{key} is bound to `{name}` by [ui.keys] and no longer to `{other}`."
+                ));
+            }
+            self.bound.push((row.context, key, row.action));
+        }
+    }
+
+    /// What this key does in the first of these contexts that knows it.
+    pub fn action(&self, contexts: &[Context], key: Key) -> Option<Action> {
+        contexts.iter().find_map(|context| {
+            let mine = |(c, k, _): &&(Context, Key, Action)| c == context && *k == key;
+            self.bound.iter().find(mine).map(|(_, _, action)| *action)
+        })
+    }
+
+    /// The key to show for an action; empty if it has none.
+    pub fn key(&self, action: Action) -> String {
+        let first = self.bound.iter().find(|(_, _, a)| *a == action);
+        first.map(|(_, key, _)| key.to_string()).unwrap_or_default()
+    }
+
+    /// Every key of an action, joined by spaces.
+    pub fn keys(&self, action: Action) -> String {
+        let mine = self.bound.iter().filter(|(_, _, a)| *a == action);
+        mine.map(|(_, key, _)| key.to_string()).collect::<Vec<_>>().join("  ")
+    }
+
+    /// What is wrong with the user's keys, one sentence each.
+    pub fn problems(&self) -> &[String] {
+        &self.problems
+    }
+}
+
+/// The name closest to `word`: most shared pairs of letters, then the shorter one.
+pub fn nearest<'a>(word: &str, names: impl Iterator<Item = &'a str>) -> &'a str {
+    names.max_by_key(|name| (closeness(word, name), usize::MAX - name.len())).unwrap_or("")
+}
+
+fn closeness(a: &str, b: &str) -> usize {
+    let pairs = |text: &str| -> Vec<(char, char)> {
+        let padded: Vec<char> = std::iter::once('^').chain(text.chars()).chain(['$']).collect();
+        padded.windows(2).map(|w| (w[0], w[1])).collect()
+    };
+    let (mut left, right) = (pairs(a), pairs(b));
+    let total = left.len() + right.len();
+    let mut shared = 0;
+    for pair in right {
+        if let Some(at) = left.iter().position(|p| *p == pair) {
+            left.swap_remove(at);
+            shared += 1;
+        }
+    }
+    2_000 * shared / total.max(1)
+}
+
+/// docs/keys.md, made from the table; a test keeps the file equal to it.
+pub fn document() -> String {
+    let mut text = String::from(
+        "# Keys\n\nMade from the key table in `src/tui/keymap.rs`. To change keys, name the action \
+         under `[ui.keys]`:\n\n```toml\n[ui.keys]\nsubmit = [\"enter\"]\nnew-line = [\"alt+enter\", \
+         \"ctrl+j\"]\n```\n",
+    );
+    for (context, heading) in Context::ALL {
+        let _ = write!(text, "\n## {heading}\n\n| keys | action | what it does |\n| --- | --- | --- |\n");
+        for row in TABLE.iter().filter(|row| row.context == context) {
+            let keys: Vec<String> = row.keys.split_whitespace().map(|k| format!("`{k}`")).collect();
+            let _ = writeln!(text, "| {} | `{}` | {} |", keys.join(" "), row.name, row.says);
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tui::input::{Code, Mods};
+
+    #[test]
+    fn every_default_key_is_a_key_and_unique_in_its_context() {
+        let mut seen = BTreeMap::new();
+        for row in TABLE {
+            for name in row.keys.split_whitespace() {
+                let key: Key = name.parse().unwrap_or_else(|e| panic!("{}: {e}", row.name));
+                // Two actions on ctrl+e in the composer: unfold comes when nothing is written.
+                let shared = matches!(row.action, Action::Unfold);
+                if let Some(other) = seen.insert((row.context, key), row.name) {
+                    assert!(shared, "{key} does `{other}` and `{}` in {:?}", row.name, row.context);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn the_users_keys_win_and_what_they_take_is_said() {
+        let changes = BTreeMap::from([
+            ("editor".to_owned(), vec!["ctrl+r".to_owned()]),
+            ("edtor".to_owned(), vec!["f5".to_owned()]),
+            ("help".to_owned(), vec!["hyper+q".to_owned()]),
+        ]);
+        let map = Keymap::new(&changes);
+        let key = Key::new(Code::Char('r'), Mods::CTRL);
+        assert_eq!(map.action(&[Context::Composer], key), Some(Action::Editor));
+        let problems = map.problems().join("\n");
+        for word in ["search-history", "closest is `editor`", "hyper+q"] {
+            assert!(problems.contains(word), "{word} is not in:\n{problems}");
+        }
+    }
+
+    #[test]
+    fn inner_contexts_are_asked_first() {
+        let map = Keymap::default();
+        let enter = Key::plain(Code::Enter);
+        assert_eq!(
+            map.action(&[Context::Popup, Context::Composer], enter),
+            Some(Action::PopupRun)
+        );
+        assert_eq!(map.action(&[Context::Composer], enter), Some(Action::Submit));
+    }
+
+    #[test]
+    fn the_key_document_is_made_from_the_table() {
+        let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/keys.md");
+        if std::env::var_os("DUNLIN_WRITE_DOCS").is_some() {
+            std::fs::create_dir_all(path.parent().expect("a folder")).expect("docs/");
+            std::fs::write(&path, document()).expect("docs/keys.md is written");
+        }
+        let on_disk = std::fs::read_to_string(&path).unwrap_or_default();
+        assert_eq!(on_disk, document(), "run the tests once with DUNLIN_WRITE_DOCS=1");
+    }
+}

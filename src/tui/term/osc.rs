@@ -1,0 +1,76 @@
+//! What we tell the terminal besides frames: title, notification, clipboard.
+//!
+//! Made here as bytes from `Safe` text only, length-capped; `run` lets them ride behind a frame.
+//! Clipboard writes happen only on the user's own key: that is `update`'s to keep.
+
+use base64::Engine as _;
+
+use super::sanitise::Safe;
+
+const MOST_TITLE: usize = 120;
+const MOST_NOTE: usize = 200;
+/// Terminals drop longer OSC 52 strings; many cap them at 100,000 bytes of base64.
+const MOST_CLIP: usize = 74_000;
+
+fn capped(text: &Safe, most: usize) -> String {
+    text.as_str().chars().filter(|c| !c.is_control()).take(most).collect()
+}
+
+/// Sets the window's title.
+pub fn title(text: &Safe) -> String {
+    format!("\x1b]2;{}\x1b\\", capped(text, MOST_TITLE))
+}
+
+/// A desktop notification where the terminal can, and the bell.
+pub fn notification(text: &Safe) -> String {
+    format!("\x1b]9;{}\x1b\\\x07", capped(text, MOST_NOTE))
+}
+
+/// Asks the terminal to put text on the clipboard; none if it is too long for that.
+pub fn clipboard(text: &str) -> Option<String> {
+    if text.len() > MOST_CLIP {
+        return None;
+    }
+    let data = base64::engine::general_purpose::STANDARD.encode(text);
+    Some(format!("\x1b]52;c;{data}\x1b\\"))
+}
+
+/// Puts text on the clipboard of the desktop, where there is one; true if that is known to have
+/// worked.
+pub fn native_clipboard(text: &str) -> bool {
+    #[cfg(feature = "clipboard")]
+    {
+        // Without a display arboard would wait for one.
+        let display = ["DISPLAY", "WAYLAND_DISPLAY"].iter().any(|v| std::env::var_os(v).is_some());
+        if cfg!(target_os = "linux") && !display {
+            return false;
+        }
+        arboard::Clipboard::new().and_then(|mut c| c.set_text(text.to_owned())).is_ok()
+    }
+    #[cfg(not(feature = "clipboard"))]
+    {
+        let _ = text;
+        false
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_title_holds_nothing_that_a_terminal_would_obey() {
+        let hostile = Safe::strip("a\x1b]52;c;ZXZpbA==\x07b\u{9c}c\n");
+        let bytes = title(&hostile);
+        let inner = bytes.strip_prefix("\x1b]2;").and_then(|t| t.strip_suffix("\x1b\\"));
+        assert!(inner.is_some_and(|t| !t.chars().any(char::is_control)), "{bytes:?}");
+        let long = title(&Safe::strip(&"x".repeat(10_000)));
+        assert!(long.len() < 200);
+    }
+
+    #[test]
+    fn a_clip_that_terminals_would_drop_is_not_sent() {
+        assert_eq!(clipboard("hi").as_deref(), Some("\x1b]52;c;aGk=\x1b\\"));
+        assert_eq!(clipboard(&"x".repeat(100_000)), None);
+    }
+}
