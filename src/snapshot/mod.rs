@@ -1,1 +1,35 @@
-//! What files were. See docs/architecture.md.
+//! What files were: a tree of the worktree at every step, and the way back.
+//!
+//! ```text
+//! agent ─▶ handle (async, never blocks) ─Job─▶ owner (one thread) ─┬▶ worktree: state, visit, watch, rules, seed
+//!                                                                  ├▶ repo: the only file that names git2
+//!                                                                  └▶ diff · undo (plan) · disk (apply) · gc
+//! ```
+//!
+//! Snapshots are git trees in a shadow repository; the user's own `.git` is only ever read.
+//! `docs/snapshots.md` has the rules and the figures. Nothing here knows of sessions or turns.
+
+mod diff;
+mod disk;
+mod gc;
+mod handle;
+mod owner;
+mod pass;
+mod path;
+mod place;
+mod record;
+mod repo;
+mod reported;
+mod rules;
+mod seed;
+mod stat;
+mod state;
+mod tracked;
+mod tree;
+mod undo;
+mod visit;
+mod watch;
+
+pub use gc::{GcReport, collect, disk_use};
+pub use handle::Snapshots;
+pub use record::{FileState, FileWrite, Hints, Restored, SnapshotError, SnapshotState, Taken};

@@ -1,0 +1,214 @@
+//! Keeps the shadow repository small: marks what kept snapshots need, removes the other loose
+//! objects.
+//!
+//! Several processes may use one store; a collection takes a lock that only collections take, and
+//! spares objects that are younger than a day, because another process may be about to need them.
+//! Called by the owner and, without any worktree, by `dunlin gc`. Blocks.
+
+use std::collections::HashSet;
+use std::fs::{File, Metadata};
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+use rustix::fs::FlockOperation;
+
+use super::record::SnapshotError;
+use super::repo::Repo;
+use super::tree::{DIR, Id, decode};
+use crate::config::used::SnapshotSettings;
+use crate::protocol::SnapshotId;
+
+/// Objects younger than this stay, needed or not.
+const GRACE: Duration = Duration::from_hours(24);
+/// Half-written objects older than this are leftovers of a process that died.
+const STALE: Duration = Duration::from_hours(1);
+
+/// What a collection did.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct GcReport {
+    /// True if another process was collecting, and nothing was done.
+    pub skipped: bool,
+    /// Objects removed.
+    pub removed: u64,
+    /// Bytes freed on disk.
+    pub freed: u64,
+    /// Bytes left on disk.
+    pub left: u64,
+    /// Snapshots that were asked to be kept but are too old or beyond the quota: their contents
+    /// may be gone now.
+    pub dropped: Vec<SnapshotId>,
+}
+
+/// Bytes that a store takes on disk; 0 if there is none.
+pub fn disk_use(store: &Path) -> u64 {
+    let Ok(entries) = std::fs::read_dir(store) else {
+        return 0;
+    };
+    entries
+        .flatten()
+        .map(|entry| match entry.metadata() {
+            Ok(data) if data.is_dir() => disk_use(&entry.path()),
+            Ok(data) => on_disk(&data),
+            Err(_) => 0,
+        })
+        .sum()
+}
+
+fn on_disk(data: &Metadata) -> u64 {
+    data.blocks() * 512
+}
+
+fn age(data: &Metadata, now: SystemTime) -> Duration {
+    let modified = data.modified().unwrap_or(now);
+    now.duration_since(modified).unwrap_or_default()
+}
+
+/// Collects a store. `keep` names trees (or single blobs), the most valuable first: when what they
+/// need is larger than `settings.quota`, the last ones are dropped, and so are those that no
+/// process has seen for `settings.keep_days`. Objects of the user's own repository are never
+/// touched.
+pub fn collect(
+    store: &Path,
+    keep: &[SnapshotId],
+    settings: &SnapshotSettings,
+    now: SystemTime,
+) -> Result<GcReport, SnapshotError> {
+    let failed = |e: std::io::Error| {
+        SnapshotError::store(
+            format!("Collecting the snapshot store {}", store.display()),
+            e,
+        )
+    };
+    if !store.join("objects").is_dir() {
+        return Ok(GcReport::default());
+    }
+    let lock = File::create(store.join("gc.lock")).map_err(failed)?;
+    if rustix::fs::flock(&lock, FlockOperation::NonBlockingLockExclusive).is_err() {
+        return Ok(GcReport {
+            skipped: true,
+            ..GcReport::default()
+        });
+    }
+    let repo = Repo::open(store, None)?;
+    let mut report = GcReport::default();
+    let marked = mark(&repo, keep, settings, now, &mut report);
+    sweep(&repo.objects(), &marked, now, &mut report).map_err(failed)?;
+    report.left = disk_use(store);
+    Ok(report)
+}
+
+fn loose(objects: &Path, id: Id) -> PathBuf {
+    let hex = id.to_string();
+    let (dir, name) = hex.split_at(2);
+    objects.join(dir).join(name)
+}
+
+/// Everything that the kept snapshots need.
+fn mark(
+    repo: &Repo,
+    keep: &[SnapshotId],
+    settings: &SnapshotSettings,
+    now: SystemTime,
+    report: &mut GcReport,
+) -> HashSet<Id> {
+    let objects = repo.objects();
+    let limit = Duration::from_hours(24) * settings.keep_days.max(1);
+    let mut marked = HashSet::new();
+    let mut size = 0;
+    let mut over = false;
+    for snapshot in keep {
+        let Some(root) = Id::from_hex(&snapshot.0) else {
+            continue;
+        };
+        let old = loose(&objects, root)
+            .metadata()
+            .is_ok_and(|data| age(&data, now) > limit);
+        if old || over {
+            report.dropped.push(snapshot.clone());
+            continue;
+        }
+        let mut new = Vec::new();
+        walk(repo, root, &marked, &mut new);
+        let needs: u64 = new
+            .iter()
+            .filter_map(|id| loose(&objects, *id).metadata().ok())
+            .map(|data| on_disk(&data))
+            .sum();
+        // the newest stays, whatever it takes
+        if size + needs > settings.quota && !marked.is_empty() {
+            over = true;
+            report.dropped.push(snapshot.clone());
+            continue;
+        }
+        size += needs;
+        marked.extend(new);
+    }
+    marked
+}
+
+/// All objects below a tree that are not marked yet.
+fn walk(repo: &Repo, root: Id, marked: &HashSet<Id>, new: &mut Vec<Id>) {
+    let mut seen: HashSet<Id> = HashSet::new();
+    let mut todo = vec![(root, true)];
+    while let Some((id, open)) = todo.pop() {
+        if marked.contains(&id) || !seen.insert(id) {
+            continue;
+        }
+        new.push(id);
+        if !open {
+            continue;
+        }
+        if let Some((true, bytes)) = repo.tree_or_blob(id) {
+            todo.extend(
+                decode(&bytes)
+                    .iter()
+                    .map(|item| (item.id, item.mode == DIR)),
+            );
+        }
+    }
+}
+
+fn sweep(
+    objects: &Path,
+    marked: &HashSet<Id>,
+    now: SystemTime,
+    report: &mut GcReport,
+) -> std::io::Result<()> {
+    for entry in objects.read_dir()? {
+        let entry = entry?;
+        let name = entry.file_name().to_string_lossy().into_owned();
+        let data = entry.metadata()?;
+        if data.is_file() && name.starts_with("tmp_obj") && age(&data, now) > STALE {
+            discard(&entry.path(), &data, report);
+        }
+        if !data.is_dir() || name.len() != 2 {
+            continue;
+        }
+        for object in entry.path().read_dir()?.flatten() {
+            let Ok(data) = object.metadata() else {
+                continue;
+            };
+            let rest = object.file_name().to_string_lossy().into_owned();
+            let Some(id) = Id::from_hex(&format!("{name}{rest}")) else {
+                if age(&data, now) > STALE {
+                    discard(&object.path(), &data, report);
+                }
+                continue;
+            };
+            if !marked.contains(&id) && age(&data, now) > GRACE {
+                discard(&object.path(), &data, report);
+            }
+        }
+        // goes only if it is empty
+        std::fs::remove_dir(entry.path()).ok();
+    }
+    Ok(())
+}
+
+fn discard(path: &Path, data: &Metadata, report: &mut GcReport) {
+    if std::fs::remove_file(path).is_ok() {
+        report.removed += 1;
+        report.freed += on_disk(data);
+    }
+}

@@ -1,0 +1,217 @@
+//! The handle that the agent holds: sends jobs to the owner thread and waits for answers without
+//! blocking.
+//!
+//! The thread sleeps on its channel when there is nothing to do. It ends when the handle is closed
+//! or the last copy of it is dropped.
+
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::SystemTime;
+
+use tokio::sync::oneshot;
+
+use super::gc::{self, GcReport};
+use super::owner::Owner;
+use super::record::{FileWrite, Hints, Restored, SnapshotError, SnapshotState, Taken};
+use crate::config::used::SnapshotSettings;
+use crate::protocol::{FileDiff, PatchFile, SnapshotId};
+
+/// A piece of work; it answers by itself.
+type Job = Box<dyn FnOnce(&mut Owner) + Send>;
+
+/// Snapshots of one worktree. Copies share one owner thread.
+#[derive(Clone)]
+pub struct Snapshots {
+    jobs: Sender<Job>,
+    shared: Arc<Shared>,
+}
+
+#[derive(Debug)]
+struct Shared {
+    state: Mutex<SnapshotState>,
+    stop: Arc<AtomicBool>,
+}
+
+impl Shared {
+    fn state(&self) -> SnapshotState {
+        self.state
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
+    }
+
+    fn set(&self, state: SnapshotState) {
+        *self.state.lock().unwrap_or_else(PoisonError::into_inner) = state;
+    }
+}
+
+impl std::fmt::Debug for Snapshots {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Snapshots")
+            .field("state", &self.state())
+            .finish_non_exhaustive()
+    }
+}
+
+impl Snapshots {
+    /// Starts the owner thread, which takes the first snapshot in the background. Never blocks and
+    /// never fails: what is wrong turns snapshots off, and `state` says why. `store` is the shadow
+    /// repository's folder; `home` the user's home, where no snapshots are taken.
+    pub fn open(
+        worktree: PathBuf,
+        store: PathBuf,
+        home: Option<PathBuf>,
+        settings: SnapshotSettings,
+    ) -> Self {
+        let (jobs, inbox) = channel();
+        let stop = Arc::new(AtomicBool::new(false));
+        let shared = Arc::new(Shared {
+            state: Mutex::new(SnapshotState::Starting),
+            stop: Arc::clone(&stop),
+        });
+        let theirs = Arc::clone(&shared);
+        let started = std::thread::Builder::new()
+            .name("snapshot".to_owned())
+            .spawn(move || {
+                match Owner::start(worktree, store, home.as_deref(), settings, stop) {
+                    Ok(owner) => {
+                        theirs.set(SnapshotState::Ready);
+                        serve(owner, &inbox, &theirs.stop);
+                    }
+                    // dropping the inbox answers everybody who waits
+                    Err(reason) => theirs.set(SnapshotState::Off(reason)),
+                }
+            });
+        if let Err(e) = started {
+            shared.set(SnapshotState::Off(format!(
+                "Snapshots are off: no thread could be started ({e}). Close other programs and start dunlin again."
+            )));
+        }
+        Self { jobs, shared }
+    }
+
+    /// Whether snapshots can be taken.
+    pub fn state(&self) -> SnapshotState {
+        self.shared.state()
+    }
+
+    /// Takes a snapshot; waits for the first one if that is still being made.
+    pub async fn take(&self, hints: Hints) -> Result<Taken, SnapshotError> {
+        self.ask(move |owner| owner.take(&hints)).await
+    }
+
+    /// Line counts of what changed between two snapshots, sorted by path.
+    pub async fn counts(
+        &self,
+        from: &SnapshotId,
+        to: &SnapshotId,
+    ) -> Result<Vec<PatchFile>, SnapshotError> {
+        let (from, to) = (from.clone(), to.clone());
+        self.ask(move |owner| owner.counts(&from, &to)).await
+    }
+
+    /// What changed between two snapshots, as hunks with line numbers, sorted by path.
+    pub async fn diff(
+        &self,
+        from: &SnapshotId,
+        to: &SnapshotId,
+        context_lines: u32,
+    ) -> Result<Vec<FileDiff>, SnapshotError> {
+        let (from, to) = (from.clone(), to.clone());
+        self.ask(move |owner| owner.diff(&from, &to, context_lines))
+            .await
+    }
+
+    /// What an interval wrote, file by file, to be recorded with the tool call that ran in it.
+    /// Files that only came into view (a changed ignore rule) are left out. Call it soon after the
+    /// snapshots were taken: what came into view is known only to this process.
+    pub async fn writes(
+        &self,
+        from: &SnapshotId,
+        to: &SnapshotId,
+    ) -> Result<Vec<FileWrite>, SnapshotError> {
+        let (from, to) = (from.clone(), to.clone());
+        self.ask(move |owner| owner.writes(&from, &to)).await
+    }
+
+    /// Takes writes back, given oldest first. What somebody else changed since is merged, or listed
+    /// as a conflict and left alone. A dry run answers the same without touching a file.
+    pub async fn restore(
+        &self,
+        writes: Vec<FileWrite>,
+        dry_run: bool,
+    ) -> Result<Restored, SnapshotError> {
+        self.ask(move |owner| owner.restore(&writes, dry_run)).await
+    }
+
+    /// Removes what no snapshot of `keep` needs; see [`gc::collect`]. The newest snapshot of this
+    /// handle is always kept.
+    pub async fn gc(
+        &self,
+        keep: &[SnapshotId],
+        settings: SnapshotSettings,
+    ) -> Result<GcReport, SnapshotError> {
+        let asked = keep.to_vec();
+        self.ask(move |owner| {
+            let mut keep: Vec<SnapshotId> = owner.newest().into_iter().collect();
+            keep.extend(asked);
+            gc::collect(owner.store(), &keep, &settings, SystemTime::now())
+        })
+        .await
+    }
+
+    /// Bytes that the store takes on disk.
+    pub async fn disk_use(&self) -> Result<u64, SnapshotError> {
+        self.ask(|owner| Ok(gc::disk_use(owner.store()))).await
+    }
+
+    /// Ends the owner thread after the job it is at. What is asked later is refused.
+    pub fn close(&self) {
+        self.shared.stop.store(true, Ordering::Relaxed);
+        // wakes the thread if it sleeps; if it is gone, there is nobody to wake
+        self.jobs.send(Box::new(|_| {})).ok();
+    }
+
+    async fn ask<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&mut Owner) -> Result<T, SnapshotError> + Send + 'static,
+    ) -> Result<T, SnapshotError> {
+        let (answer, wait) = oneshot::channel();
+        let job: Job = Box::new(move |owner| {
+            // nobody waits any more: the caller was cancelled
+            answer.send(work(owner)).ok();
+        });
+        let gone = || match self.state() {
+            SnapshotState::Off(reason) => SnapshotError::Off(reason),
+            SnapshotState::Starting | SnapshotState::Ready => SnapshotError::Closed,
+        };
+        self.jobs.send(job).map_err(|_inbox_gone| gone())?;
+        wait.await.unwrap_or_else(|_| Err(gone()))
+    }
+}
+
+fn serve(mut owner: Owner, inbox: &Receiver<Job>, stop: &AtomicBool) {
+    loop {
+        let job = if owner.has_upkeep() {
+            match inbox.try_recv() {
+                Ok(job) => job,
+                Err(TryRecvError::Empty) => {
+                    owner.upkeep();
+                    continue;
+                }
+                Err(TryRecvError::Disconnected) => return,
+            }
+        } else {
+            match inbox.recv() {
+                Ok(job) => job,
+                Err(_) => return,
+            }
+        };
+        if stop.load(Ordering::Relaxed) {
+            return;
+        }
+        job(&mut owner);
+    }
+}

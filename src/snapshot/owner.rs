@@ -1,0 +1,465 @@
+//! The one thread that owns a worktree's state and its shadow repository.
+//!
+//! Does one job after another, as the handle sends them; everything here blocks. Between jobs it
+//! copies old contents into the shadow (`pins`), and sleeps when there is nothing left to do.
+
+use std::collections::{HashMap, HashSet, VecDeque};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
+
+use super::diff;
+use super::pass::{How, Pass};
+use super::path;
+use super::place::{self, Place};
+use super::record::{FileWrite, Hints, Restored, SnapshotError, Taken};
+use super::repo::{self, Repo};
+use super::rules::OuterRules;
+use super::seed::Seed;
+use super::stat::stat_path;
+use super::state::{Skip, Stat};
+use super::tree::{self, Blob, Change, Id};
+use super::undo;
+use super::visit::Worktree;
+use crate::config::used::SnapshotSettings;
+use crate::protocol::{FileDiff, PatchFile, SnapshotId};
+
+/// Above this many changed files a snapshot relies on the user's objects instead of copying.
+const OWN_LIMIT: usize = 512;
+/// Files named in one notice.
+const NAMED: usize = 5;
+
+/// Everything the thread owns.
+#[derive(Debug)]
+pub(super) struct Owner {
+    place: Place,
+    store: PathBuf,
+    settings: SnapshotSettings,
+    repo: Repo,
+    worktree: Worktree,
+    given_root: PathBuf,
+    stop: Arc<AtomicBool>,
+    /// The newest snapshot.
+    tree: Option<Id>,
+    /// When the newest look ended, in nanoseconds.
+    looked: i64,
+    /// The next look must trust nothing: the last one broke off.
+    distrust: bool,
+    /// The user's index as it was when it was last read.
+    index_stat: Option<Stat>,
+    /// Old contents to be copied into the shadow, oldest first.
+    pins: VecDeque<Id>,
+    /// Files that came into view, or went out of it, without being written.
+    revealed: HashMap<Vec<u8>, Blob>,
+    hidden: HashMap<Vec<u8>, Blob>,
+    /// Files that did not fit into the last snapshot.
+    retry: Vec<Vec<u8>>,
+    /// Files the user was told about.
+    told: HashSet<Vec<u8>>,
+    notices: Vec<String>,
+}
+
+fn now() -> i64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH);
+    since.map_or(0, |d| i64::try_from(d.as_nanos()).unwrap_or(i64::MAX))
+}
+
+fn snapshot_id(id: Id) -> SnapshotId {
+    SnapshotId(id.to_string())
+}
+
+/// The tree's id in a snapshot's name.
+pub(super) fn tree_id(snapshot: &SnapshotId) -> Result<Id, SnapshotError> {
+    Id::from_hex(&snapshot.0).ok_or_else(|| SnapshotError::Missing {
+        what: "snapshot",
+        id: snapshot.0.chars().take(60).collect(),
+    })
+}
+
+impl Owner {
+    /// Opens everything and takes the first snapshot. An error is the sentence that says why
+    /// snapshots are off.
+    pub(super) fn start(
+        given_root: PathBuf,
+        store: PathBuf,
+        home: Option<&Path>,
+        settings: SnapshotSettings,
+        stop: Arc<AtomicBool>,
+    ) -> Result<Self, String> {
+        if !settings.enabled {
+            return Err(
+                "Snapshots are off by configuration. Set `snapshot.enabled = true` to have /undo and /diff."
+                    .to_owned(),
+            );
+        }
+        let place = place::find(&given_root, home)?;
+        let off = |e: SnapshotError| format!("Snapshots are off: {e}");
+        let objects = place.git.as_ref().filter(|git| git.usable);
+        let objects = objects.map(|git| git.common_dir.join("objects"));
+        let repo = Repo::open(&store, objects.as_deref()).map_err(off)?;
+        let worktree = open_worktree(&place, &store, settings.watch).map_err(off)?;
+        let mut owner = Self {
+            place,
+            store,
+            settings,
+            repo,
+            worktree,
+            given_root,
+            stop,
+            tree: None,
+            looked: 0,
+            distrust: false,
+            index_stat: None,
+            pins: VecDeque::new(),
+            revealed: HashMap::new(),
+            hidden: HashMap::new(),
+            retry: Vec::new(),
+            told: HashSet::new(),
+            notices: Vec::new(),
+        };
+        owner.first().map_err(off)?;
+        Ok(owner)
+    }
+
+    /// The first look: everything, with the user's index as a help.
+    fn first(&mut self) -> Result<(), SnapshotError> {
+        let seed = self.read_index();
+        let outside_git = self.place.git.is_none();
+        let until = outside_git.then(|| Instant::now() + self.settings.max_walk);
+        self.worktree.reload_rules();
+        let how = How {
+            list: true,
+            files: true,
+            ..How::default()
+        };
+        let mut outcome = self.look(
+            seed.as_ref(),
+            Some((self.settings.max_files, until)),
+            |w, p| w.visit_all(p, how),
+        )?;
+        if outcome.too_large {
+            self.worktree = open_worktree(&self.place, &self.store, false)?;
+            self.worktree.limited = true;
+            self.worktree.reload_rules();
+            self.notices.push(format!(
+                "{} holds more than {} files that git does not track, too many for whole snapshots: \
+                 /undo and /diff know only tracked files and files that tools wrote. Ignore files \
+                 (.gitignore) that leave out generated folders bring them back.",
+                self.place.worktree.display(),
+                self.settings.max_files,
+            ));
+            outcome = self.look(seed.as_ref(), None, |w, p| w.visit_all(p, how))?;
+        }
+        if let Some(seed) = &seed {
+            self.worktree.retrack(seed);
+        }
+        self.absorb(outcome, true)?;
+        Ok(())
+    }
+
+    fn read_index(&mut self) -> Option<Seed> {
+        let git = self.place.git.as_ref().filter(|git| git.usable)?;
+        let index = git.git_dir.join("index");
+        self.index_stat = stat_path(&index);
+        repo::read_index(&index, &git.prefix)
+    }
+
+    /// Takes a snapshot.
+    pub(super) fn take(&mut self, hints: &Hints) -> Result<Taken, SnapshotError> {
+        let full = hints.full || self.distrust;
+        self.distrust = true;
+        let rules_changed = self.worktree.reload_rules();
+        let seed = (full || rules_changed || hints.unknown)
+            .then(|| self.read_changed_index())
+            .flatten();
+        let untracked = seed.as_ref().is_some_and(|s| self.worktree.retrack(s));
+        let rules_changed = rules_changed || untracked;
+        let roots = [self.place.worktree.clone(), self.given_root.clone()];
+        let roots = roots.each_ref().map(PathBuf::as_path);
+        let mut paths: Vec<Vec<u8>> = std::mem::take(&mut self.retry);
+        paths.extend(hints.paths.iter().filter_map(|p| path::relative(p, &roots)));
+        let unknown = hints.unknown;
+        let outcome = self.look(seed.as_ref(), None, |worktree, pass| {
+            let lost = worktree.drain();
+            let watched = worktree.is_watched();
+            for path in &paths {
+                worktree.hint(pass, path)?;
+            }
+            worktree.hint_nested(pass)?;
+            if full || rules_changed || lost || !watched {
+                let how = How {
+                    list: full,
+                    files: full || lost || unknown,
+                    recheck: full || rules_changed,
+                    rewatch: lost,
+                };
+                worktree.visit_all(pass, how)?;
+            }
+            // a new folder's watch is set before it is listed, so one more round is the last
+            for _ in 0..4 {
+                worktree.visit_pending(pass)?;
+                if worktree.drain() {
+                    let how = How {
+                        files: true,
+                        rewatch: true,
+                        ..How::default()
+                    };
+                    worktree.visit_all(pass, how)?;
+                }
+                if !worktree.has_pending() {
+                    break;
+                }
+            }
+            Ok(())
+        })?;
+        let changed = self.absorb(outcome, false)?;
+        self.distrust = false;
+        let tree = self.tree.unwrap_or_else(repo::empty_tree);
+        Ok(Taken {
+            tree: snapshot_id(tree),
+            changed,
+            notices: std::mem::take(&mut self.notices),
+        })
+    }
+
+    /// The user's index, if it changed: a command may have added a file that the rules exclude, or
+    /// taken one out.
+    fn read_changed_index(&mut self) -> Option<Seed> {
+        let git = self.place.git.as_ref().filter(|git| git.usable)?;
+        let changed = stat_path(&git.git_dir.join("index")) != self.index_stat;
+        changed.then(|| self.read_index()).flatten()
+    }
+
+    /// One look, and what came of it.
+    fn look(
+        &mut self,
+        seed: Option<&Seed>,
+        allowance: Option<(usize, Option<Instant>)>,
+        work: impl FnOnce(&mut Worktree, &mut Pass<'_>) -> Result<(), SnapshotError>,
+    ) -> Result<Outcome, SnapshotError> {
+        let begun = now();
+        let git = self.place.git.as_ref();
+        let converts = git.is_some_and(|git| git.converts);
+        let mut pass = Pass {
+            repo: &self.repo,
+            limits: &self.settings,
+            seed,
+            check_len: converts || seed.is_some_and(|seed| seed.attributes),
+            own: if self.tree.is_some() { OWN_LIMIT } else { 0 },
+            racy_from: begun - self.worktree.slack(),
+            previous: self.looked,
+            budget: self.settings.max_bytes,
+            allowance,
+            stop: &self.stop,
+            changes: Vec::new(),
+            revealed: Vec::new(),
+            hidden: Vec::new(),
+            skipped: Vec::new(),
+            too_large: false,
+        };
+        work(&mut self.worktree, &mut pass)?;
+        let outcome = Outcome {
+            changes: pass.changes,
+            revealed: pass.revealed,
+            hidden: pass.hidden,
+            skipped: pass.skipped,
+            too_large: pass.too_large,
+        };
+        self.looked = now();
+        Ok(outcome)
+    }
+
+    /// Writes the trees and takes over what a look found. Gives the changed paths.
+    fn absorb(&mut self, outcome: Outcome, first: bool) -> Result<Vec<String>, SnapshotError> {
+        let own = !first && outcome.changes.len() <= OWN_LIMIT;
+        let mut pins = Vec::new();
+        let tree = self.worktree.dirs.write_trees(&self.repo, own, &mut pins)?;
+        self.tree = Some(tree);
+        self.notice_skipped(&outcome.skipped);
+        if first {
+            return Ok(Vec::new());
+        }
+        pins.extend(outcome.changes.iter().filter_map(|c| Some(c.before?.id)));
+        self.pins.extend(pins);
+        remember(&mut self.revealed, outcome.revealed);
+        remember(&mut self.hidden, outcome.hidden);
+        let mut changed: Vec<String> = net(outcome.changes)
+            .iter()
+            .map(|c| path::to_text(&c.path))
+            .collect();
+        changed.sort();
+        Ok(changed)
+    }
+
+    fn notice_skipped(&mut self, skipped: &[(Vec<u8>, Skip)]) {
+        for why in [Skip::Large, Skip::Budget, Skip::Unreadable] {
+            let of_kind = skipped.iter().filter(|(_, w)| *w == why);
+            let paths: Vec<Vec<u8>> = of_kind.map(|(path, _)| path.clone()).collect();
+            if why == Skip::Budget {
+                self.retry.extend(paths.iter().cloned());
+            }
+            let told = &mut self.told;
+            let new: Vec<_> = paths.iter().filter(|p| told.insert((*p).clone())).collect();
+            if new.is_empty() {
+                continue;
+            }
+            let mut names: Vec<String> = new.iter().take(NAMED).map(|p| path::to_text(p)).collect();
+            if new.len() > NAMED {
+                names.push(format!("{} more", new.len() - NAMED));
+            }
+            let names = names.join(", ");
+            self.notices.push(match why {
+                Skip::Large => format!(
+                    "Not in snapshots, because they are larger than {} MiB and not tracked by git: {names}. \
+                     Raise `snapshot.max_file` to include them.",
+                    self.settings.max_file >> 20
+                ),
+                Skip::Budget => format!(
+                    "Left for the next snapshot, because this one already took in {} MiB: {names}. \
+                     Raise `snapshot.max_bytes` to take in more at once.",
+                    self.settings.max_bytes >> 20
+                ),
+                Skip::Unreadable => format!(
+                    "Not in snapshots, because they could not be read: {names}. \
+                     Change their permissions to include them."
+                ),
+            });
+        }
+    }
+
+    /// What differs between two snapshots.
+    fn changes(&self, from: &SnapshotId, to: &SnapshotId) -> Result<Vec<Change>, SnapshotError> {
+        let read = |id: Id| self.repo.tree(id);
+        tree::changes(tree_id(from)?, tree_id(to)?, &read)
+    }
+
+    /// Line counts per changed file.
+    pub(super) fn counts(
+        &self,
+        from: &SnapshotId,
+        to: &SnapshotId,
+    ) -> Result<Vec<PatchFile>, SnapshotError> {
+        let changes = self.changes(from, to)?;
+        changes.iter().map(|c| diff::count(&self.repo, c)).collect()
+    }
+
+    /// Changed places per changed file.
+    pub(super) fn diff(
+        &self,
+        from: &SnapshotId,
+        to: &SnapshotId,
+        context: u32,
+    ) -> Result<Vec<FileDiff>, SnapshotError> {
+        let changes = self.changes(from, to)?;
+        let of = |c: &Change| diff::file(&self.repo, c, context);
+        changes.iter().map(of).collect()
+    }
+
+    /// What an interval wrote. Files that only came into view or went out of it are left out.
+    pub(super) fn writes(
+        &self,
+        from: &SnapshotId,
+        to: &SnapshotId,
+    ) -> Result<Vec<FileWrite>, SnapshotError> {
+        let changes = self.changes(from, to)?;
+        let written = changes.into_iter().filter(|c| match (c.before, c.after) {
+            (None, Some(after)) => self.revealed.get(&c.path) != Some(&after),
+            (Some(before), None) => self.hidden.get(&c.path) != Some(&before),
+            _ => true,
+        });
+        Ok(written
+            .map(|c| FileWrite {
+                path: path::to_text(&c.path),
+                before: c.before.map(Into::into),
+                after: c.after.map(Into::into),
+            })
+            .collect())
+    }
+
+    /// Takes writes back.
+    pub(super) fn restore(
+        &mut self,
+        writes: &[FileWrite],
+        dry_run: bool,
+    ) -> Result<Restored, SnapshotError> {
+        let plan = undo::plan(&self.repo, &self.place.worktree, writes)?;
+        if dry_run || !plan.does_anything() {
+            return Ok(plan.preview());
+        }
+        let safety = self.take(&Hints::full())?;
+        self.notices.extend(safety.notices);
+        Ok(undo::apply(
+            &self.repo,
+            &self.place.worktree,
+            plan,
+            safety.tree,
+        ))
+    }
+
+    /// True if there is something to do between jobs.
+    pub(super) fn has_upkeep(&self) -> bool {
+        !self.pins.is_empty()
+    }
+
+    /// A small piece of it.
+    pub(super) fn upkeep(&mut self) {
+        if let Some(id) = self.pins.pop_front()
+            && let Err(e) = self.repo.pin(id)
+        {
+            tracing::warn!("an old content could not be kept: {e}");
+        }
+    }
+
+    /// The newest snapshot, which no collection may touch.
+    pub(super) fn newest(&self) -> Option<SnapshotId> {
+        self.tree.map(snapshot_id)
+    }
+
+    /// Folder of the shadow repository.
+    pub(super) fn store(&self) -> &Path {
+        &self.store
+    }
+}
+
+/// What a look found.
+struct Outcome {
+    changes: Vec<Change>,
+    revealed: Vec<(Vec<u8>, Blob)>,
+    hidden: Vec<(Vec<u8>, Blob)>,
+    skipped: Vec<(Vec<u8>, Skip)>,
+    too_large: bool,
+}
+
+/// Changes of one path in sequence become one; those that end where they began are none.
+fn net(changes: Vec<Change>) -> Vec<Change> {
+    let mut first: HashMap<Vec<u8>, usize> = HashMap::new();
+    let mut out: Vec<Change> = Vec::with_capacity(changes.len());
+    for change in changes {
+        if let Some(&at) = first.get(&change.path) {
+            out[at].after = change.after;
+        } else {
+            first.insert(change.path.clone(), out.len());
+            out.push(change);
+        }
+    }
+    out.retain(|c| c.before != c.after);
+    out
+}
+
+fn remember(map: &mut HashMap<Vec<u8>, Blob>, new: Vec<(Vec<u8>, Blob)>) {
+    // only writes() of a recent interval asks, so an old past may go
+    if map.len() + new.len() > 100_000 {
+        map.clear();
+    }
+    map.extend(new);
+}
+
+fn open_worktree(place: &Place, store: &Path, watch: bool) -> Result<Worktree, SnapshotError> {
+    // the project's data folder, if somebody keeps it inside the worktree
+    let data = store.parent().unwrap_or(store);
+    let data = data.canonicalize().unwrap_or_else(|_| data.to_owned());
+    let excluded = path::relative(&data, &[&place.worktree]).filter(|_| data.is_absolute());
+    Worktree::open(&place.worktree, OuterRules::new(place), excluded, watch)
+        .map_err(|e| SnapshotError::file(format!("Opening {}", place.worktree.display()), e))
+}

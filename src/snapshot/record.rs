@@ -1,0 +1,160 @@
+//! The words between the agent and the snapshots: what is asked, what comes back.
+//!
+//! Plain data. `FileWrite` is stored by sessions, so its serde form is a contract.
+
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+use crate::protocol::SnapshotId;
+use crate::protocol::event::UndoFile;
+
+/// What a caller knows about what may have changed since the last snapshot.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Hints {
+    /// Paths that tools wrote, absolute or relative to the worktree. Paths outside are ignored.
+    pub paths: Vec<PathBuf>,
+    /// A command ran: anything may have changed.
+    pub unknown: bool,
+    /// Trust nothing: list every folder, look at every file.
+    pub full: bool,
+}
+
+/// A snapshot.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Taken {
+    /// Its tree.
+    pub tree: SnapshotId,
+    /// Paths that differ from the snapshot before, sorted; empty for the first one.
+    pub changed: Vec<String>,
+    /// Things the user should know, one sentence each, each told once: files left out and why.
+    pub notices: Vec<String>,
+}
+
+/// Content and kind of a file at one moment.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct FileState {
+    /// Id of the blob in the shadow repository, 40 hex digits. A link's blob is its target.
+    pub blob: String,
+    /// Git's mode: `0o100644`, `0o100755` or `0o120000`.
+    pub mode: u32,
+}
+
+/// What an interval did to one file.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct FileWrite {
+    /// Path relative to the worktree. A name that is not UTF-8 (or that begins with a quotation
+    /// mark) is written the way git quotes it: `"caf\351"`.
+    pub path: String,
+    /// Before; none if there was no such file.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub before: Option<FileState>,
+    /// After; none if it is gone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub after: Option<FileState>,
+}
+
+/// What an undo did, or would do.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Restored {
+    /// Every file, sorted by path, with what happened to it.
+    pub files: Vec<UndoFile>,
+    /// The worktree just before; none for a dry run or when nothing had to be done.
+    pub safety: Option<SnapshotId>,
+    /// What was really done. Handed to `restore` again, it brings everything back (redo).
+    pub undone: Vec<FileWrite>,
+}
+
+/// Whether snapshots can be taken.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum SnapshotState {
+    /// The first one is being made.
+    Starting,
+    /// They can.
+    Ready,
+    /// They can't, and this sentence says why.
+    Off(String),
+}
+
+/// Why something could not be done.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum SnapshotError {
+    /// Snapshots are off; the sentence says why.
+    #[error("{0}")]
+    Off(String),
+    /// A snapshot or a file's old content is not in the store any more.
+    #[error(
+        "The snapshot store has no {what} {id}. It may have been collected (`snapshot.keep_days`, \
+         `snapshot.quota`) or belong to another project; what is newer can still be used."
+    )]
+    Missing {
+        /// Kind of thing.
+        what: &'static str,
+        /// Its id.
+        id: String,
+    },
+    /// A file, folder or the store could not be used.
+    #[error("{doing} failed: {cause}. {remedy}")]
+    Failed {
+        /// What was being done, naming the thing and the place.
+        doing: String,
+        /// What the system said.
+        cause: String,
+        /// What to do.
+        remedy: &'static str,
+    },
+    /// The owner thread is gone.
+    #[error("Snapshots were closed. Start dunlin again in this folder to take new ones.")]
+    Closed,
+}
+
+impl SnapshotError {
+    /// A failure of the shadow store itself.
+    pub(super) fn store(doing: impl Into<String>, cause: impl std::fmt::Display) -> Self {
+        Self::Failed {
+            doing: doing.into(),
+            cause: cause.to_string().trim_end_matches('.').to_owned(),
+            remedy: "Check free space and permissions of dunlin's data folder.",
+        }
+    }
+
+    /// A failure to use a file or folder of the worktree.
+    pub(super) fn file(doing: impl Into<String>, cause: impl std::fmt::Display) -> Self {
+        Self::Failed {
+            doing: doing.into(),
+            cause: cause.to_string().trim_end_matches('.').to_owned(),
+            remedy: "Check that it exists and that you may read and write it.",
+        }
+    }
+}
+
+impl Hints {
+    /// Nothing is known to have changed.
+    pub fn none() -> Self {
+        Self::default()
+    }
+
+    /// Tools wrote these paths.
+    pub fn paths(paths: impl IntoIterator<Item = PathBuf>) -> Self {
+        Self {
+            paths: paths.into_iter().collect(),
+            ..Self::default()
+        }
+    }
+
+    /// A command ran.
+    pub fn unknown() -> Self {
+        Self {
+            unknown: true,
+            ..Self::default()
+        }
+    }
+
+    /// Verify everything.
+    pub fn full() -> Self {
+        Self {
+            full: true,
+            ..Self::default()
+        }
+    }
+}

@@ -1,0 +1,398 @@
+//! The shadow repository, and all that needs libgit2: objects, the user's index and settings, line
+//! diffs, merges. The only file of the program that names git2.
+//!
+//! Two views on purpose. `own` knows only the shadow's objects and is the only one written to:
+//! libgit2 refreshes the time stamp of an object that it finds in an alternate, which would write
+//! into the user's `.git`. `view` adds the user's objects and is only read. Called by the owner
+//! thread, because all of this blocks.
+
+use std::fs::File;
+use std::io::{Read as _, Write as _};
+use std::path::{Path, PathBuf};
+
+use git2::{
+    Config, ConfigLevel, DiffOptions, Index, MergeFileInput, MergeFileOptions, ObjectType, Odb,
+    OdbLookupFlags, Oid, Patch, Repository, RepositoryInitOptions,
+};
+
+use super::record::SnapshotError;
+use super::seed::{Seed, SeedEntry};
+use super::tree::Id;
+use crate::protocol::{DiffLine, Hunk, LineKind};
+
+/// Files above this are streamed into the store instead of being read into memory.
+const STREAM_FROM: u64 = 16 << 20;
+
+/// Name of the note that says where the user's objects are, for `gc` and for people with git.
+const USER_OBJECTS: &str = "user-objects";
+
+/// The shadow repository of one project.
+pub(super) struct Repo {
+    own: Repository,
+    view: Odb<'static>,
+}
+
+impl std::fmt::Debug for Repo {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Repo")
+            .field("path", &self.own.path())
+            .finish_non_exhaustive()
+    }
+}
+
+fn oid(id: Id) -> Result<Oid, SnapshotError> {
+    Oid::from_bytes(&id.0).map_err(|e| SnapshotError::store("Reading an object's id", e.message()))
+}
+
+fn id(oid: Oid) -> Id {
+    let mut raw = [0; 20];
+    let bytes = oid.as_bytes();
+    let len = bytes.len().min(20);
+    raw[..len].copy_from_slice(&bytes[..len]);
+    Id(raw)
+}
+
+impl Repo {
+    /// Opens the shadow at `store`, making it if needed. `user_objects` is the folder of the user's
+    /// objects, which is only read; none keeps the one noted by an earlier process.
+    pub(super) fn open(store: &Path, user_objects: Option<&Path>) -> Result<Self, SnapshotError> {
+        let failed = |e: git2::Error| {
+            SnapshotError::store(
+                format!("Opening the snapshot store {}", store.display()),
+                e.message(),
+            )
+        };
+        let own = match Repository::open_bare(store) {
+            Ok(own) => own,
+            Err(_) => Repository::init_opts(
+                store,
+                RepositoryInitOptions::new()
+                    .bare(true)
+                    .mkpath(true)
+                    .external_template(false)
+                    .initial_head("snapshots"),
+            )
+            .map_err(failed)?,
+        };
+        let view = Odb::new().map_err(failed)?;
+        let objects = store.join("objects");
+        view.add_disk_alternate(&objects.to_string_lossy())
+            .map_err(failed)?;
+        let noted = note_user_objects(store, user_objects)?;
+        if let Some(noted) = noted.and_then(|p| p.to_str().map(str::to_owned)) {
+            view.add_disk_alternate(&noted).map_err(failed)?;
+        }
+        Ok(Self { own, view })
+    }
+
+    /// Folder of the shadow's loose objects.
+    pub(super) fn objects(&self) -> PathBuf {
+        self.own.path().join("objects")
+    }
+
+    /// True if the object is in the shadow itself.
+    pub(super) fn owns(&self, wanted: Id) -> bool {
+        let found = || -> Option<bool> {
+            let odb = self.own.odb().ok()?;
+            Some(odb.exists_ext(oid(wanted).ok()?, OdbLookupFlags::NO_REFRESH))
+        };
+        found().unwrap_or(false)
+    }
+
+    /// True if the object is in the shadow or among the user's objects.
+    pub(super) fn has(&self, wanted: Id) -> bool {
+        oid(wanted).is_ok_and(|oid| self.view.exists_ext(oid, OdbLookupFlags::NO_REFRESH))
+    }
+
+    /// Length of a blob; none if it is not there or is something else.
+    pub(super) fn blob_len(&self, wanted: Id) -> Option<u64> {
+        let (len, kind) = self.view.read_header(oid(wanted).ok()?).ok()?;
+        (kind == ObjectType::Blob).then_some(len as u64)
+    }
+
+    /// The bytes of a tree.
+    pub(super) fn tree(&self, wanted: Id) -> Result<Vec<u8>, SnapshotError> {
+        self.read(wanted, ObjectType::Tree, "tree")
+    }
+
+    /// The bytes of a blob.
+    pub(super) fn blob(&self, wanted: Id) -> Result<Vec<u8>, SnapshotError> {
+        self.read(wanted, ObjectType::Blob, "file content")
+    }
+
+    fn read(
+        &self,
+        wanted: Id,
+        kind: ObjectType,
+        what: &'static str,
+    ) -> Result<Vec<u8>, SnapshotError> {
+        let missing = || SnapshotError::Missing {
+            what,
+            id: wanted.to_string(),
+        };
+        let object = match self.view.read(oid(wanted)?) {
+            Ok(object) => object,
+            // the empty tree need not be stored
+            Err(_) if kind == ObjectType::Tree && wanted == empty_tree() => return Ok(Vec::new()),
+            Err(_) => return Err(missing()),
+        };
+        if object.kind() != kind {
+            return Err(missing());
+        }
+        Ok(object.data().to_vec())
+    }
+
+    /// The bytes of a tree or a blob, with `true` for a tree; none for anything else.
+    pub(super) fn tree_or_blob(&self, wanted: Id) -> Option<(bool, Vec<u8>)> {
+        let object = self.view.read(oid(wanted).ok()?).ok()?;
+        match object.kind() {
+            ObjectType::Tree => Some((true, object.data().to_vec())),
+            ObjectType::Blob => Some((false, object.data().to_vec())),
+            _ => None,
+        }
+    }
+
+    /// Stores a blob. With `own` it is kept in the shadow even if the user has it too.
+    pub(super) fn put_blob(&self, data: &[u8], own: bool) -> Result<Id, SnapshotError> {
+        self.put(ObjectType::Blob, data, own)
+    }
+
+    /// Stores a tree; see `put_blob`.
+    pub(super) fn put_tree(&self, data: &[u8], own: bool) -> Result<Id, SnapshotError> {
+        self.put(ObjectType::Tree, data, own)
+    }
+
+    fn put(&self, kind: ObjectType, data: &[u8], own: bool) -> Result<Id, SnapshotError> {
+        let failed =
+            |e: git2::Error| SnapshotError::store("Writing to the snapshot store", e.message());
+        if !own {
+            let known = Oid::hash_object(kind, data).map_err(failed)?;
+            if self.view.exists_ext(known, OdbLookupFlags::NO_REFRESH) {
+                return Ok(id(known));
+            }
+        }
+        // an object that is there already gets a new time stamp, which keeps it from being collected
+        let odb = self.own.odb().map_err(failed)?;
+        odb.write(kind, data).map(id).map_err(failed)
+    }
+
+    /// Stores a file's content. Large files are streamed.
+    pub(super) fn put_file(&self, file: &mut File, len: u64, own: bool) -> std::io::Result<Id> {
+        let failed = |e: String| std::io::Error::other(e);
+        if len < STREAM_FROM {
+            let mut data = Vec::with_capacity(len as usize + 1);
+            file.take(len).read_to_end(&mut data)?;
+            return self.put_blob(&data, own).map_err(|e| failed(e.to_string()));
+        }
+        let odb = self.own.odb().map_err(|e| failed(e.message().to_owned()))?;
+        let mut writer = odb
+            .writer(len as usize, ObjectType::Blob)
+            .map_err(|e| failed(e.message().to_owned()))?;
+        let copied = std::io::copy(&mut file.take(len), &mut writer)?;
+        if copied != len {
+            // the promised length is part of the hash
+            return Err(std::io::ErrorKind::UnexpectedEof.into());
+        }
+        writer.flush()?;
+        let done = writer.finalize();
+        done.map(id).map_err(|e| failed(e.message().to_owned()))
+    }
+
+    /// Copies an object into the shadow, so that the user's own gc cannot take it. One that is
+    /// nowhere is left alone.
+    pub(super) fn pin(&self, wanted: Id) -> Result<(), SnapshotError> {
+        if self.owns(wanted) {
+            return Ok(());
+        }
+        match self.tree_or_blob(wanted) {
+            Some((true, data)) => self.put_tree(&data, true).map(drop),
+            Some((false, data)) => self.put_blob(&data, true).map(drop),
+            None => Ok(()),
+        }
+    }
+}
+
+/// The id of the tree without entries.
+pub(super) fn empty_tree() -> Id {
+    Id([
+        0x4b, 0x82, 0x5d, 0xc6, 0x42, 0xcb, 0x6e, 0xb9, 0xa0, 0x60, 0xe5, 0x4b, 0xf8, 0xd6, 0x92,
+        0x88, 0xfb, 0xee, 0x49, 0x04,
+    ])
+}
+
+/// The id that a blob with these bytes has.
+pub(super) fn blob_id(data: &[u8]) -> Result<Id, SnapshotError> {
+    Oid::hash_object(ObjectType::Blob, data)
+        .map(id)
+        .map_err(|e| SnapshotError::store("Hashing a file", e.message()))
+}
+
+fn note_user_objects(
+    store: &Path,
+    user_objects: Option<&Path>,
+) -> Result<Option<PathBuf>, SnapshotError> {
+    let note = store.join(USER_OBJECTS);
+    let noted = std::fs::read_to_string(&note)
+        .ok()
+        .map(|text| PathBuf::from(text.trim_end_matches('\n')));
+    let Some(now) = user_objects else {
+        return Ok(noted);
+    };
+    if noted.as_deref() != Some(now) && now.to_str().is_some() {
+        std::fs::write(&note, format!("{}\n", now.display()))
+            .map_err(|e| SnapshotError::store(format!("Writing {}", note.display()), e))?;
+    }
+    Ok(Some(now.to_owned()))
+}
+
+/// Reads the user's index as a seed. None if there is no index or libgit2 cannot read this kind
+/// (split, sparse, SHA-256): the first snapshot then reads every file.
+pub(super) fn read_index(index: &Path, prefix: &[u8]) -> Option<Seed> {
+    let written = std::fs::metadata(index).ok()?;
+    let entries = Index::open(index).ok()?;
+    let seeds = entries.iter().map(|entry| SeedEntry {
+        path: entry.path,
+        id: id(entry.id),
+        mtime: (entry.mtime.seconds(), entry.mtime.nanoseconds()),
+        ctime: (entry.ctime.seconds(), entry.ctime.nanoseconds()),
+        ino: entry.ino,
+        size: entry.file_size,
+        mode: entry.mode,
+        flags: entry.flags,
+        extended: entry.flags_extended,
+    });
+    Some(Seed::new(seeds, &written, prefix))
+}
+
+/// What of the user's git settings matters here.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct UserSettings {
+    /// `core.excludesFile`, with `~` resolved.
+    pub(super) excludes: Option<PathBuf>,
+    /// Content may be converted between worktree and blob, whatever the attributes say.
+    pub(super) converts: bool,
+    /// Object ids are SHA-256: nothing of the user's repository can be shared.
+    pub(super) sha256: bool,
+}
+
+/// Reads the user's git settings from these files, later ones win. Broken files are passed over.
+pub(super) fn read_settings(files: &[PathBuf], home: Option<&Path>) -> UserSettings {
+    let levels = [
+        ConfigLevel::System,
+        ConfigLevel::XDG,
+        ConfigLevel::Global,
+        ConfigLevel::Local,
+        ConfigLevel::Worktree,
+    ];
+    let mut used = UserSettings::default();
+    // one file at a time: a broken one must not hide the others
+    for (file, level) in files.iter().zip(levels) {
+        let Ok(mut config) = Config::new() else {
+            return used;
+        };
+        if !file.exists() || config.add_file(file, level, false).is_err() {
+            continue;
+        }
+        let text = |name: &str| config.get_string(name).ok();
+        if let Some(path) = text("core.excludesfile") {
+            used.excludes = match (path.strip_prefix("~/"), home) {
+                (Some(below), Some(home)) => Some(home.join(below)),
+                _ => Some(PathBuf::from(path)),
+            };
+        }
+        if let Some(value) = text("core.autocrlf") {
+            used.converts = !matches!(value.to_ascii_lowercase().as_str(), "false" | "no" | "0");
+        }
+        used.converts |= text("core.attributesfile").is_some();
+        if let Some(format) = text("extensions.objectformat") {
+            used.sha256 = !format.eq_ignore_ascii_case("sha1");
+        }
+    }
+    used
+}
+
+/// The differing places of two texts; none if one of them is not text.
+pub(super) fn hunks(
+    old: &[u8],
+    new: &[u8],
+    context: u32,
+) -> Result<Option<Vec<Hunk>>, SnapshotError> {
+    let failed = |e: git2::Error| SnapshotError::store("Comparing two files", e.message());
+    let mut options = DiffOptions::new();
+    options.context_lines(context).interhunk_lines(0);
+    let patch = Patch::from_buffers(old, None, new, None, Some(&mut options)).map_err(failed)?;
+    if patch.delta().flags().is_binary() {
+        return Ok(None);
+    }
+    let mut hunks = Vec::with_capacity(patch.num_hunks());
+    for at in 0..patch.num_hunks() {
+        let (hunk, count) = patch.hunk(at).map_err(failed)?;
+        let heading = heading(hunk.header());
+        let mut lines = Vec::with_capacity(count);
+        for line in 0..count {
+            let line = patch.line_in_hunk(at, line).map_err(failed)?;
+            let kind = match line.origin() {
+                '+' => LineKind::Added,
+                '-' => LineKind::Removed,
+                ' ' => LineKind::Context,
+                _ => continue,
+            };
+            let text = String::from_utf8_lossy(line.content());
+            let text = text.strip_suffix('\n').unwrap_or(&text);
+            lines.push(DiffLine {
+                kind,
+                old: line.old_lineno(),
+                new: line.new_lineno(),
+                text: text.strip_suffix('\r').unwrap_or(text).to_owned(),
+            });
+        }
+        hunks.push(Hunk { heading, lines });
+    }
+    Ok(Some(hunks))
+}
+
+/// What stands behind the second `@@`.
+fn heading(header: &[u8]) -> String {
+    let text = String::from_utf8_lossy(header);
+    let behind = text.splitn(3, "@@").nth(2).unwrap_or_default();
+    behind.trim().to_owned()
+}
+
+/// Lines added and removed; none if one of the two is not text.
+pub(super) fn line_counts(old: &[u8], new: &[u8]) -> Result<Option<(u32, u32)>, SnapshotError> {
+    let failed = |e: git2::Error| SnapshotError::store("Comparing two files", e.message());
+    let mut options = DiffOptions::new();
+    options.context_lines(0);
+    let patch = Patch::from_buffers(old, None, new, None, Some(&mut options)).map_err(failed)?;
+    if patch.delta().flags().is_binary() {
+        return Ok(None);
+    }
+    let (_, added, removed) = patch.line_stats().map_err(failed)?;
+    Ok(Some((added as u32, removed as u32)))
+}
+
+/// Brings the change from `base` to `theirs` into `ours`. None if the two touch the same lines.
+pub(super) fn merge(
+    base: &[u8],
+    ours: &[u8],
+    theirs: &[u8],
+) -> Result<Option<Vec<u8>>, SnapshotError> {
+    let failed = |e: git2::Error| SnapshotError::store("Merging a file", e.message());
+    let input = |data| {
+        let mut input = MergeFileInput::new();
+        input.content(data);
+        input
+    };
+    let mut base_input = input(base);
+    let mut our_input = input(ours);
+    let mut their_input = input(theirs);
+    let mut options = MergeFileOptions::new();
+    let merged = git2::merge_file(
+        base_input.path(Path::new("base")),
+        our_input.path(Path::new("ours")),
+        their_input.path(Path::new("theirs")),
+        Some(&mut options),
+    )
+    .map_err(failed)?;
+    Ok(merged.is_automergeable().then(|| merged.content().to_vec()))
+}

@@ -1,0 +1,365 @@
+//! Attributed undo: takes back what recorded writes did to files, and nothing else.
+//!
+//! `plan` compares each file on disk with what the writes left: equal → the old content comes back;
+//! changed since → a three-way merge of texts; anything else → a conflict, listed and left alone.
+//! `apply` carries the plan out and looks at every file again just before it touches it. Called by
+//! the owner, which takes a safety snapshot in between.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+use super::disk::{Current, Disk};
+use super::path;
+use super::record::{FileWrite, Restored, SnapshotError};
+use super::repo::{self, Repo};
+use super::tree::{Blob, EXEC, LINK, PLAIN};
+use crate::protocol::SnapshotId;
+use crate::protocol::event::UndoFile;
+
+/// What is to be done to the files of one undo.
+#[derive(Debug)]
+pub(super) struct Plan {
+    steps: Vec<Step>,
+}
+
+#[derive(Debug)]
+struct Step {
+    path: Vec<u8>,
+    /// As the disk has it.
+    now: Option<Blob>,
+    /// As it shall be.
+    then: Option<Blob>,
+    /// The content it shall have, if it is in no snapshot: a merge.
+    merged: Option<Vec<u8>>,
+    verdict: Verdict,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Verdict {
+    Restore,
+    Remove,
+    Merge,
+    Already,
+    Conflict(String),
+}
+
+impl Verdict {
+    fn acts(&self) -> bool {
+        matches!(self, Self::Restore | Self::Remove | Self::Merge)
+    }
+}
+
+/// An interval's effect on one file: before and after.
+type Span = (Option<Blob>, Option<Blob>);
+
+/// The writes per path, oldest first, with those that follow each other joined. A gap means that
+/// somebody else wrote in between.
+fn spans(writes: &[FileWrite]) -> Result<BTreeMap<Vec<u8>, Vec<Span>>, SnapshotError> {
+    let mut out: BTreeMap<Vec<u8>, Vec<Span>> = BTreeMap::new();
+    for write in writes {
+        let blob = |state: &Option<_>| state.as_ref().map(Blob::try_from).transpose();
+        let (before, after) = (blob(&write.before)?, blob(&write.after)?);
+        // a path that is quoted badly is refused by name below
+        let at = path::from_text(&write.path).unwrap_or_default();
+        let spans = out.entry(at).or_default();
+        match spans.last_mut() {
+            Some(last) if last.1 == before => last.1 = after,
+            _ => spans.push((before, after)),
+        }
+    }
+    for spans in out.values_mut() {
+        spans.retain(|(before, after)| before != after);
+    }
+    out.retain(|_, spans| !spans.is_empty());
+    Ok(out)
+}
+
+/// Decides what happens to every file; touches nothing.
+pub(super) fn plan(
+    repo: &Repo,
+    worktree: &Path,
+    writes: &[FileWrite],
+) -> Result<Plan, SnapshotError> {
+    let disk = open(worktree)?;
+    let mut steps = Vec::new();
+    let mut in_place = Vec::new();
+    for (at, spans) in spans(writes)? {
+        let current = disk.read(&at);
+        let step = step(repo, at, &current, &spans)?;
+        if step.then.is_some() {
+            match current {
+                Current::Folder => in_place.push((steps.len(), None)),
+                Current::UnderFile(file) => in_place.push((steps.len(), Some(file))),
+                _ => {}
+            }
+        }
+        steps.push(step);
+    }
+    // a file that takes a folder's place, or the other way round, needs that to go first
+    let gone: BTreeSet<Vec<u8>> = steps
+        .iter()
+        .filter(|step| step.verdict == Verdict::Remove)
+        .map(|step| step.path.clone())
+        .collect();
+    for (at, file) in in_place {
+        let step: &mut Step = &mut steps[at];
+        let free = match &file {
+            Some(file) => gone.contains(file),
+            None => disk.holds_only(&step.path, &|path| gone.contains(path)),
+        };
+        if !free {
+            step.verdict = Verdict::Conflict(match file {
+                Some(_) => "a file is where its folder should be".to_owned(),
+                None => "a folder with other files is in its place".to_owned(),
+            });
+        }
+    }
+    Ok(Plan { steps })
+}
+
+fn open(worktree: &Path) -> Result<Disk, SnapshotError> {
+    Disk::open(worktree)
+        .map_err(|e| SnapshotError::file(format!("Opening {}", worktree.display()), e))
+}
+
+/// What is on disk, as a blob and its bytes; an error is a conflict's reason.
+fn on_disk(current: &Current) -> Result<Option<(Blob, &[u8])>, String> {
+    let (data, mode): (&[u8], u32) = match current {
+        Current::Absent | Current::Folder | Current::UnderFile(_) => return Ok(None),
+        Current::File(data, exec) => (data, if *exec { EXEC } else { PLAIN }),
+        Current::Link(target) => (target, LINK),
+        Current::Blocked(reason) => return Err(reason.clone()),
+    };
+    let id = repo::blob_id(data).map_err(|e| e.to_string())?;
+    Ok(Some((Blob { id, mode }, data)))
+}
+
+fn step(
+    repo: &Repo,
+    path: Vec<u8>,
+    current: &Current,
+    spans: &[Span],
+) -> Result<Step, SnapshotError> {
+    let mut step = Step {
+        path,
+        now: None,
+        then: None,
+        merged: None,
+        verdict: Verdict::Already,
+    };
+    let found = match on_disk(current) {
+        Ok(found) => found,
+        Err(reason) => {
+            step.verdict = Verdict::Conflict(reason);
+            return Ok(step);
+        }
+    };
+    step.now = found.map(|(blob, _)| blob);
+    step.then = step.now;
+    let mut bytes = found.map(|(_, data)| data.to_vec());
+    for &(before, after) in spans.iter().rev() {
+        match back(repo, (before, after), step.then, bytes.as_deref())? {
+            Back::To(blob) => {
+                step.then = blob;
+                step.merged = None;
+                bytes = None;
+            }
+            Back::Merged(blob, data) => {
+                step.then = Some(blob);
+                step.merged = Some(data.clone());
+                bytes = Some(data);
+            }
+            Back::Conflict(reason) => {
+                step.verdict = Verdict::Conflict(reason.to_owned());
+                step.then = step.now;
+                return Ok(step);
+            }
+        }
+    }
+    step.verdict = if step.then == step.now {
+        Verdict::Already
+    } else if step.then.is_none() {
+        Verdict::Remove
+    } else if step.merged.is_some() {
+        Verdict::Merge
+    } else {
+        Verdict::Restore
+    };
+    let needed = step
+        .then
+        .filter(|_| step.merged.is_none() && step.verdict.acts());
+    if needed.is_some_and(|blob| repo.blob_len(blob.id).is_none()) {
+        step.verdict = Verdict::Conflict("its old content is not in the store any more".to_owned());
+    }
+    Ok(step)
+}
+
+/// Where taking one span back leads.
+enum Back {
+    To(Option<Blob>),
+    Merged(Blob, Vec<u8>),
+    Conflict(&'static str),
+}
+
+/// Takes one span back from what is there (`now`, with its bytes if they are not in the store).
+fn back(
+    repo: &Repo,
+    (before, after): Span,
+    now: Option<Blob>,
+    bytes: Option<&[u8]>,
+) -> Result<Back, SnapshotError> {
+    if now == after {
+        return Ok(Back::To(before));
+    }
+    if now == before {
+        return Ok(Back::To(now));
+    }
+    let Some(here) = now else {
+        return Ok(Back::Conflict("deleted since"));
+    };
+    let Some(base) = after else {
+        return Ok(Back::Conflict("created again since"));
+    };
+    let Some(old) = before else {
+        // only the executable bit was changed: it is still what was created
+        return Ok(
+            if here.id == base.id && here.mode != LINK && base.mode != LINK {
+                Back::To(None)
+            } else {
+                Back::Conflict("created by the agent and changed since")
+            },
+        );
+    };
+    if [here, base, old].iter().any(|blob| blob.mode == LINK) {
+        return Ok(Back::Conflict("changed since, and a link before or now"));
+    }
+    let mode = if here.mode == base.mode {
+        old.mode
+    } else {
+        here.mode
+    };
+    if here.id == base.id || here.id == old.id {
+        return Ok(Back::To(Some(Blob { id: old.id, mode })));
+    }
+    if base.id == old.id {
+        // the writes changed only bits, somebody else the content
+        return Ok(match bytes {
+            Some(bytes) => Back::Merged(Blob { id: here.id, mode }, bytes.to_vec()),
+            None => Back::To(Some(Blob { id: here.id, mode })),
+        });
+    }
+    let (Ok(base), Ok(old)) = (repo.blob(base.id), repo.blob(old.id)) else {
+        return Ok(Back::Conflict(
+            "changed since, and its old content is not in the store any more",
+        ));
+    };
+    let stored;
+    let here = if let Some(bytes) = bytes {
+        bytes
+    } else {
+        stored = repo.blob(here.id)?;
+        &stored
+    };
+    if [base.as_slice(), &old, here]
+        .iter()
+        .any(|data| data.contains(&0))
+    {
+        return Ok(Back::Conflict("changed since, and not a text"));
+    }
+    Ok(match repo::merge(&base, here, &old)? {
+        Some(data) => {
+            let id = repo::blob_id(&data)?;
+            Back::Merged(Blob { id, mode }, data)
+        }
+        None => Back::Conflict("changed since in the same lines"),
+    })
+}
+
+impl Plan {
+    /// True if any file would change.
+    pub(super) fn does_anything(&self) -> bool {
+        self.steps.iter().any(|step| step.verdict.acts())
+    }
+
+    /// What would happen.
+    pub(super) fn preview(self) -> Restored {
+        Restored {
+            files: self.steps.iter().map(report).collect(),
+            safety: None,
+            undone: Vec::new(),
+        }
+    }
+}
+
+fn report(step: &Step) -> UndoFile {
+    let action = match &step.verdict {
+        Verdict::Restore => "restored",
+        Verdict::Remove => "removed",
+        Verdict::Merge => "merged",
+        Verdict::Already => "already there",
+        Verdict::Conflict(reason) => reason,
+    };
+    UndoFile {
+        path: path::to_text(&step.path),
+        action: action.to_owned(),
+        conflict: matches!(step.verdict, Verdict::Conflict(_)),
+    }
+}
+
+/// Carries a plan out: removals first, so that folders and files can change places.
+pub(super) fn apply(repo: &Repo, worktree: &Path, plan: Plan, safety: SnapshotId) -> Restored {
+    let mut steps = plan.steps;
+    let mut undone = Vec::new();
+    let disk = open(worktree);
+    for removing in [true, false] {
+        for step in &mut steps {
+            if !step.verdict.acts() || (step.verdict == Verdict::Remove) != removing {
+                continue;
+            }
+            let done = match &disk {
+                Ok(disk) => carry_out(repo, disk, step),
+                Err(e) => Err(e.to_string()),
+            };
+            match done {
+                Ok(()) => undone.push(FileWrite {
+                    path: path::to_text(&step.path),
+                    before: step.now.map(Into::into),
+                    after: step.then.map(Into::into),
+                }),
+                Err(reason) => step.verdict = Verdict::Conflict(reason),
+            }
+        }
+    }
+    Restored {
+        files: steps.iter().map(report).collect(),
+        safety: Some(safety),
+        undone,
+    }
+}
+
+fn carry_out(repo: &Repo, disk: &Disk, step: &Step) -> Result<(), String> {
+    let current = disk.read(&step.path);
+    let found = on_disk(&current)?;
+    if found.map(|(blob, _)| blob) != step.now {
+        return Err("it changed while the undo ran".to_owned());
+    }
+    if let Some((_, data)) = found {
+        // a redo needs what is overwritten, also when no snapshot holds it
+        repo.put_blob(data, true).map_err(|e| e.to_string())?;
+    }
+    let Some(then) = step.then else {
+        return disk.remove(&step.path);
+    };
+    let data = match &step.merged {
+        Some(data) => {
+            repo.put_blob(data, true).map_err(|e| e.to_string())?;
+            data.clone()
+        }
+        None => repo.blob(then.id).map_err(|e| e.to_string())?,
+    };
+    if then.mode == LINK {
+        disk.link(&step.path, &data)
+    } else {
+        disk.write(&step.path, &data, then.mode == EXEC)
+    }
+}
