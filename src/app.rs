@@ -1,1 +1,247 @@
-//! The composition root: builds everything and passes it in.
+//! The composition root: reads the configuration, builds every part and passes it in. Nothing else
+//! in the crate builds a store, a registry, tools or snapshots.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use crate::agent::driver::{Agent, Begin, Ports};
+use crate::config::paths::Paths;
+use crate::config::{Config, agents, instructions, trust};
+use crate::context::prompt::Environment;
+use crate::error::AppError;
+use crate::model::provider::Registry;
+use crate::protocol::event::Place;
+use crate::protocol::link::{Outbox, OpReceiver};
+use crate::protocol::{Mode, ModelRef};
+use crate::session::Project;
+use crate::snapshot::Snapshots;
+use crate::tools::workspace::{Places, Workspace};
+
+/// What the command line decided.
+#[derive(Debug, Clone, Default)]
+pub struct Wishes {
+    /// `--model`
+    pub model: Option<ModelRef>,
+    /// `--mode`
+    pub mode: Option<Mode>,
+    /// `--agent`
+    pub agent: Option<String>,
+    /// `-C`
+    pub folder: Option<PathBuf>,
+    /// `--no-sandbox`
+    pub no_sandbox: bool,
+    /// `--config`
+    pub config: Vec<String>,
+    /// `--max-steps`
+    pub max_steps: Option<u32>,
+    /// True if nobody can be asked.
+    pub headless: bool,
+}
+
+/// What is known before anything is opened: cheap enough to come before the first frame.
+#[derive(Debug, Clone)]
+pub struct Ground {
+    /// The user's folders.
+    pub paths: Paths,
+    /// The folder that was asked for, canonical.
+    pub folder: PathBuf,
+    /// The worktree: the root of the repository, or the folder itself.
+    pub worktree: PathBuf,
+    /// The configuration.
+    pub config: Config,
+    /// Sentences about it.
+    pub warnings: Vec<String>,
+    /// Where each setting came from.
+    pub sources: Vec<crate::config::load::Setting>,
+    /// True if the folder's own configuration counts.
+    pub trusted: bool,
+}
+
+/// Steps of a headless turn, unless configured (SPEC §3).
+const HEADLESS_STEPS: u32 = 200;
+
+/// The process's environment.
+pub fn environment(name: &str) -> Option<std::ffi::OsString> {
+    std::env::var_os(name)
+}
+
+fn environment_text(name: &str) -> Option<String> {
+    std::env::var(name).ok()
+}
+
+/// Finds folders and reads the configuration.
+pub fn ground(wishes: &Wishes) -> Result<Ground, AppError> {
+    let folder = match &wishes.folder {
+        Some(folder) => folder.clone(),
+        None => std::env::current_dir().map_err(|e| AppError::folder(Path::new("."), &e))?,
+    };
+    let folder = folder.canonicalize().map_err(|e| AppError::folder(&folder, &e))?;
+    if !folder.is_dir() {
+        let error = std::io::Error::from(std::io::ErrorKind::NotADirectory);
+        return Err(AppError::folder(&folder, &error));
+    }
+    let worktree = repository_root(&folder).unwrap_or_else(|| folder.clone());
+    let paths = Paths::find(&environment);
+    let trusted = trust::is_trusted(&paths.data_dir, &worktree);
+    let loaded =
+        crate::config::load::load(&paths, &worktree, &environment, &wishes.config, trusted)?;
+    let mut config = loaded.config;
+    if let Some(model) = &wishes.model {
+        config.model = Some(model.clone());
+    }
+    if let Some(mode) = wishes.mode {
+        config.mode = mode;
+    }
+    if let Some(agent) = &wishes.agent {
+        config.agent.clone_from(agent);
+    }
+    config.sandbox.enabled &= !wishes.no_sandbox;
+    config.turn.max_steps = wishes
+        .max_steps
+        .or(config.turn.max_steps)
+        .or_else(|| wishes.headless.then_some(HEADLESS_STEPS));
+    Ok(Ground {
+        paths,
+        folder,
+        worktree,
+        config,
+        warnings: loaded.warnings,
+        sources: loaded.sources,
+        trusted,
+    })
+}
+
+/// The nearest folder upward that holds `.git`.
+fn repository_root(folder: &Path) -> Option<PathBuf> {
+    folder.ancestors().find(|f| f.join(".git").exists()).map(Path::to_owned)
+}
+
+/// The registry of models for a configuration.
+pub fn registry(ground: &Ground) -> Registry {
+    Registry::new(&ground.config, &environment_text)
+}
+
+/// Builds everything the agent uses. Costs some milliseconds: never before the first frame.
+pub fn ports(ground: Ground, wishes: &Wishes, outbox: Outbox) -> Result<Ports, AppError> {
+    let Ground { paths, folder, worktree, config, trusted, .. } = ground.clone();
+    let models = Arc::new(registry(&ground));
+    let model = config.model.clone().or_else(|| models.default_model());
+    let project = Project::open(&paths.data_dir, &worktree)?;
+    let snapshots = Snapshots::open(
+        worktree.clone(),
+        project.snapshot_dir(),
+        Some(paths.home.clone()),
+        config.snapshot.clone(),
+    );
+    let found = instructions::find(&paths, &worktree);
+    let mut warnings = Vec::new();
+    let agent_folders = agents::folders(&paths.config_dir, &worktree, trusted, "agents");
+    let agents = agents::agents(&agent_folders, &mut warnings);
+    let skill_folders = agents::folders(&paths.config_dir, &worktree, trusted, "skills");
+    let sandbox = crate::sandbox::choose(&config.sandbox, &worktree, &paths);
+    let places = Places {
+        home: Some(paths.home.clone()),
+        temp: vec![std::env::temp_dir()],
+        outputs: vec![project.folder().to_owned()],
+        secrets: vec![paths.config_dir.join("auth.json")],
+    };
+    let workspace = Arc::new(Workspace::new(&worktree, &folder, &places));
+    let tools = crate::tools::registry(&config, &skill_folders, sandbox.wrapper());
+    let branch = branch(&worktree);
+    let environment = Environment {
+        worktree: worktree.to_string_lossy().into_owned(),
+        git: worktree.join(".git").exists(),
+        branch: branch.clone(),
+        platform: std::env::consts::OS.to_owned(),
+        date: jiff::Zoned::now().date().to_string(),
+        sandbox: sandbox.sentence(),
+    };
+    let place = Place {
+        worktree: shown(&worktree, &paths.home),
+        branch,
+        git_state: String::new(),
+        instructions: found.iter().map(|i| (i.label.clone(), i.tokens)).collect(),
+        skills: 0,
+        mcp: 0,
+    };
+    for text in ground.warnings.into_iter().chain(warnings) {
+        let level = crate::protocol::NoticeLevel::Warning;
+        outbox.send([crate::protocol::Event::Notice { level, text }]);
+    }
+    Ok(Ports {
+        chosen_model: wishes.model.clone(),
+        chosen_mode: wishes.mode,
+        paths,
+        worktree,
+        project,
+        models,
+        model,
+        tools,
+        agents,
+        instructions: found,
+        environment,
+        place,
+        snapshots,
+        workspace,
+        readable: skill_folders,
+        sandboxed: sandbox.is_on(),
+        sandbox: sandbox.label(),
+        blocking: crate::tools::blocking::Blocking::new(4),
+        outbox,
+        headless: wishes.headless,
+        config,
+    })
+}
+
+/// Branch of a repository, read from its HEAD; empty outside git or on a detached HEAD.
+pub fn branch(worktree: &Path) -> String {
+    let dot_git = worktree.join(".git");
+    let folder = match std::fs::read_to_string(&dot_git) {
+        // A linked worktree: `.git` is a file that names the real folder.
+        Ok(text) => match text.trim().strip_prefix("gitdir: ") {
+            Some(path) => worktree.join(path),
+            None => return String::new(),
+        },
+        Err(_) => dot_git,
+    };
+    let head = std::fs::read_to_string(folder.join("HEAD")).unwrap_or_default();
+    head.trim().strip_prefix("ref: refs/heads/").unwrap_or_default().to_owned()
+}
+
+/// A path for the eye: `~` for the home folder.
+pub fn shown(path: &Path, home: &Path) -> String {
+    match path.strip_prefix(home) {
+        Ok(rest) if rest.as_os_str().is_empty() => "~".to_owned(),
+        Ok(rest) => format!("~/{}", rest.display()),
+        Err(_) => path.display().to_string(),
+    }
+}
+
+/// The async runtime: two workers, as the machine that the budgets are set for has cores.
+pub fn runtime() -> Result<tokio::runtime::Runtime, AppError> {
+    tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .thread_name("dunlin-worker")
+        .enable_all()
+        .build()
+        .map_err(|e| AppError::new(format!("The runtime could not be started: {e}."), ""))
+}
+
+/// Runs the agent until the front end closes it. What fails before there is an agent reaches the
+/// front end as an error event.
+pub async fn run_agent(
+    ground: Ground,
+    wishes: Wishes,
+    begin: Begin,
+    (ops, outbox): (OpReceiver, Outbox),
+) {
+    match ports(ground, &wishes, outbox.clone()) {
+        Ok(ports) => Agent::start(ports, ops, begin).await.run().await,
+        Err(error) => {
+            outbox.send([
+                crate::protocol::Event::Error { error: error.to_fault() },
+                crate::protocol::Event::Closed,
+            ]);
+        }
+    }
+}

@@ -1,2 +1,10 @@
-//! The program: parse, log, run, print error, exit code.
-fn main() {}
+//! The program: parse, run, exit code. Everything else is in the library.
+
+use std::process::ExitCode;
+
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
+fn main() -> ExitCode {
+    ExitCode::from(dunlin::cli::main())
+}

@@ -16,6 +16,7 @@
 //!    a limit was reached.
 
 pub mod budget;
+pub mod driver;
 pub mod effect;
 pub mod input;
 pub mod loop_guard;

@@ -1,1 +1,56 @@
-//! Arguments and subcommands.
+//! Arguments and subcommands. `main` parses and hands over to one file per subcommand.
+
+mod arguments;
+mod debug;
+mod demo;
+mod exec;
+mod interactive;
+mod manage;
+
+use clap::Parser;
+
+use crate::headless::exit;
+use arguments::{Arguments, Command};
+
+/// Runs the program with the process's own arguments; returns its exit code.
+pub fn main() -> u8 {
+    // Applies a sandbox to itself and becomes the command: before anything else is set up.
+    let mut own = std::env::args_os();
+    own.next();
+    if own.next().is_some_and(|first| first == crate::sandbox::LAUNCHER) {
+        return crate::sandbox::launcher_main(own);
+    }
+    let arguments = match Arguments::try_parse() {
+        Ok(arguments) => arguments,
+        Err(error) => {
+            // Help and version are answers, not errors; clap says which and prints both.
+            drop(error.print());
+            return if error.use_stderr() { exit::USAGE } else { exit::DONE };
+        }
+    };
+    run(arguments)
+}
+
+fn run(mut arguments: Arguments) -> u8 {
+    match arguments.command.take() {
+        None => interactive::run(&arguments.options, arguments.prompt, false),
+        Some(Command::Exec(task)) => exec::run(&arguments.options, task),
+        Some(Command::Demo(demo)) => demo::run(&arguments.options, &demo),
+        Some(Command::Debug { what }) => debug::run(what),
+        Some(other) => manage::run(&arguments.options, other),
+    }
+}
+
+/// Prints a failure on stderr; returns the code it ends with.
+pub(crate) fn fail(sentence: impl std::fmt::Display, code: u8) -> u8 {
+    use std::io::Write;
+    // Nobody is left to tell when stderr is gone.
+    drop(writeln!(std::io::stderr(), "dunlin: {sentence}"));
+    code
+}
+
+/// Prints on stdout; false if the reader is gone.
+pub(crate) fn print(text: impl std::fmt::Display) -> bool {
+    use std::io::Write;
+    writeln!(std::io::stdout(), "{text}").is_ok()
+}

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use super::conversation::{Conversation, Entry};
 use crate::model::request::{Block, RequestMessage};
 use crate::protocol::tool::{INTERRUPTED_OUTPUT, PRUNED_OUTPUT};
-use crate::protocol::{FilePart, Part, PartBody, Role, ToolPart, ToolState};
+use crate::protocol::{FilePart, MessageId, Part, PartBody, Role, ToolPart, ToolState};
 
 /// What the compaction request says to the model.
 pub const COMPACTION_QUESTION: &str = "What did we do so far?";
@@ -19,7 +19,21 @@ pub type FileBytes<'a> = &'a dyn Fn(&FilePart) -> Option<bytes::Bytes>;
 
 /// The messages of the next request, oldest first.
 pub fn messages(conversation: &mut Conversation, files: FileBytes<'_>) -> Vec<Arc<RequestMessage>> {
-    let visible = conversation.visible();
+    messages_until(conversation, None, files)
+}
+
+/// The same, without the message `end` and what comes after it (the kept tail of a compaction).
+pub fn messages_until(
+    conversation: &mut Conversation,
+    end: Option<MessageId>,
+    files: FileBytes<'_>,
+) -> Vec<Arc<RequestMessage>> {
+    let mut visible = conversation.visible();
+    if let Some(end) = end {
+        let entries = conversation.entries();
+        let cut = visible.iter().position(|&at| entries[at].message.id == end);
+        visible.truncate(cut.unwrap_or(visible.len()));
+    }
     let newest = visible.last().copied();
     let entries = conversation.entries_mut();
     let mut out = Vec::with_capacity(visible.len() * 2);

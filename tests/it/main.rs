@@ -1,4 +1,7 @@
-//! All integration tests, in one binary.
+//! All integration tests, in one binary. `support` has the world they run in.
 
+mod cli;
 mod snapshot;
+mod support;
+mod tidy;
 mod wire;

@@ -288,6 +288,36 @@ impl Turn {
         }
     }
 
+    /// Closes what a dead process left open; true if the last turn was cut. Tools are not run again.
+    pub fn recover(&mut self, now: Millis) -> (bool, Vec<Effect>) {
+        let open: Vec<crate::protocol::MessageId> = self
+            .conversation
+            .entries()
+            .iter()
+            .filter(|e| e.message.completed.is_none())
+            .map(|e| e.message.id)
+            .collect();
+        let mut cut = !open.is_empty();
+        for message in open {
+            self.close_parts_of(now, message);
+            self.update_message(message, |m| {
+                m.finish = Some(Finish::Interrupted);
+                m.completed = Some(now);
+            });
+        }
+        // Results that were never answered, or a prompt: the next step never began.
+        cut |= self.conversation.tip().is_some_and(|tip| {
+            tip.message.finish == Some(Finish::ToolCalls)
+                || tip.was_retried()
+                || tip.message.role == crate::protocol::Role::User
+        });
+        if cut {
+            self.sync_soon();
+        }
+        self.measure();
+        (cut, std::mem::take(&mut self.effects))
+    }
+
     /// 0..1 from the id mint, so that two processes do not retry in step.
     pub(super) fn jitter(&mut self, now: Millis) -> f64 {
         (self.mint.raw(now) & 0xffff) as f64 / 65_536.0

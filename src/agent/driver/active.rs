@@ -1,0 +1,237 @@
+//! The open session: its turn, its store, its running streams and tools.
+//!
+//! A new session has no store until something is said in it: opening dunlin writes nothing.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::AbortOnDropHandle;
+
+use super::{Back, Ports, Streamed};
+use crate::agent::input::StreamId;
+use crate::agent::turn::{Setup, Turn};
+use crate::config::used::Rule;
+use crate::context::{Conversation, tokens};
+use crate::model::{Model, ModelInfo, ToolSpec};
+use crate::protocol::{Event, Fault, IdMint, Mode, ModelRef, PartId, SessionInfo};
+use crate::session::{Announce, Commit, SessionStore, Sync};
+use crate::tools::output::OutputStore;
+use crate::tools::reads::ReadLedger;
+
+/// The open session.
+#[derive(Debug)]
+pub(crate) struct Active {
+    pub(crate) turn: Turn,
+    /// None until something is said.
+    pub(crate) store: Option<SessionStore>,
+    pub(crate) writable: bool,
+    /// The model, opened when it is first asked.
+    pub(crate) model: Option<Arc<dyn Model>>,
+    pub(crate) specs: Arc<[ToolSpec]>,
+    pub(crate) system_stable: Arc<str>,
+    pub(crate) system_dynamic: Arc<str>,
+    pub(crate) streams: HashMap<StreamId, AbortOnDropHandle<()>>,
+    pub(crate) tools: HashMap<PartId, CancellationToken>,
+    pub(crate) reads: Arc<ReadLedger>,
+    pub(crate) output: Arc<OutputStore>,
+    /// Rules that the user granted for this session.
+    pub(crate) grants: Vec<Rule>,
+    pub(crate) questions: HashMap<crate::protocol::AskId, super::asking::Waiting>,
+    pub(crate) undone: Vec<super::undo::Undone>,
+    /// A title is wanted for this prompt as soon as the first answer streams.
+    pub(crate) wants_title: Option<String>,
+    pub(crate) stream_sender: mpsc::Sender<Streamed>,
+    pub(crate) back: mpsc::UnboundedSender<Back>,
+    /// Values of the session that are not the turn's: what steps wrote, by message.
+    pub(crate) values: BTreeMap<String, serde_json::Value>,
+}
+
+/// Announces to the outbox; failures go back to the driver as inputs.
+#[derive(Debug)]
+struct ToFrontEnd {
+    outbox: crate::protocol::link::Outbox,
+    back: mpsc::UnboundedSender<Back>,
+}
+
+impl Announce for ToFrontEnd {
+    fn announce(&self, events: Vec<Event>) {
+        self.outbox.send(events);
+    }
+
+    fn failed(&self, fault: Fault) {
+        // The driver may be gone already: then nobody is left to tell.
+        drop(self.back.send(Back::Input(crate::agent::Input::StoreFailed(fault))));
+    }
+}
+
+/// A model that stands for none: no key is set. Asking it is refused with what to do.
+pub(crate) fn no_model() -> ModelRef {
+    ModelRef { provider: "none".to_owned(), model: "none".to_owned() }
+}
+
+/// A seed for ids that differs between processes and sessions.
+fn seed() -> u64 {
+    let bytes = uuid::Uuid::now_v7().into_bytes();
+    bytes.iter().rev().take(8).fold(0, |all, byte| all << 8 | u64::from(*byte))
+}
+
+impl Active {
+    /// A new, empty session that is not stored yet.
+    pub(crate) fn fresh(
+        ports: &Ports,
+        stream_sender: mpsc::Sender<Streamed>,
+        back: mpsc::UnboundedSender<Back>,
+    ) -> Self {
+        let now = ports.now();
+        let agent = match ports.config.agent.as_str() {
+            "" => "build",
+            named => named,
+        };
+        let mode = ports.agent(agent).and_then(|a| a.mode).unwrap_or(ports.config.mode);
+        let info = SessionInfo {
+            id: IdMint::new(seed(), 0).session(now),
+            parent: None,
+            title: String::new(),
+            worktree: ports.worktree.to_string_lossy().into_owned(),
+            model: ports.model.clone().unwrap_or_else(no_model),
+            agent: agent.to_owned(),
+            mode,
+            created: now,
+        };
+        Self::build(
+            ports,
+            info,
+            Conversation::default(),
+            BTreeMap::new(),
+            (stream_sender, back),
+        )
+    }
+
+    /// A session over what the store holds.
+    pub(crate) fn build(
+        ports: &Ports,
+        info: SessionInfo,
+        conversation: Conversation,
+        values: BTreeMap<String, serde_json::Value>,
+        (stream_sender, back): (mpsc::Sender<Streamed>, mpsc::UnboundedSender<Back>),
+    ) -> Self {
+        let specs = ports.tool_specs(&info.agent);
+        let system_stable: Arc<str> = ports.system_stable(&info.agent).into();
+        let system_dynamic: Arc<str> = ports.system_dynamic().into();
+        let overhead = overhead(&system_stable, &system_dynamic, &specs);
+        let out = std::env::temp_dir().join("dunlin-out");
+        let output = Arc::new(OutputStore::new(ports.config.output.clone(), out));
+        let grants = stored(&values, "grants");
+        let reads = Arc::new(ReadLedger::restore(stored(&values, "reads")));
+        let setup = Setup {
+            model: model_info(ports, &info.model),
+            info,
+            turn: ports.config.turn.clone(),
+            context: ports.config.context.clone(),
+            budget: ports.config.budget.clone(),
+            headless: ports.headless,
+            overhead,
+            sandbox: ports.sandbox.clone(),
+            seed: seed(),
+        };
+        Self {
+            turn: Turn::new(setup, conversation, &values),
+            store: None,
+            writable: true,
+            model: None,
+            specs,
+            system_stable,
+            system_dynamic,
+            streams: HashMap::new(),
+            tools: HashMap::new(),
+            reads,
+            output,
+            grants,
+            questions: HashMap::new(),
+            undone: stored(&values, "undone"),
+            wants_title: None,
+            stream_sender,
+            back,
+            values,
+        }
+    }
+
+    /// The store is there: full outputs go into the session's folder.
+    pub(crate) fn attach(&mut self, ports: &Ports, store: SessionStore) {
+        self.output = Arc::new(OutputStore::new(ports.config.output.clone(), store.out_dir()));
+        self.store = Some(store);
+    }
+
+    /// Where the store tells of what it kept.
+    pub(crate) fn announcer(&self, ports: &Ports) -> Arc<dyn Announce> {
+        Arc::new(ToFrontEnd { outbox: ports.outbox.clone(), back: self.back.clone() })
+    }
+
+    /// Creates the session's folder, if there is none yet.
+    pub(crate) fn ensure_store(&mut self, ports: &Ports) -> Result<(), Fault> {
+        if self.store.is_some() {
+            return Ok(());
+        }
+        let announcer = self.announcer(ports);
+        let store = ports.project.create(self.turn.info(), announcer).map_err(|e| e.to_fault())?;
+        self.attach(ports, store);
+        Ok(())
+    }
+
+    /// Announces in order with what is being written.
+    pub(crate) fn announce(&self, ports: &Ports, events: Vec<Event>) {
+        match &self.store {
+            Some(store) => {
+                store.commit(Commit { records: Vec::new(), announce: events, sync: Sync::Written });
+            }
+            None => ports.outbox.send(events),
+        }
+    }
+
+    /// An agent or a mode may have changed what the model is offered.
+    pub(crate) fn refresh_agent(&mut self, ports: &Ports) {
+        let agent = self.turn.info().agent.clone();
+        self.specs = ports.tool_specs(&agent);
+        self.system_stable = ports.system_stable(&agent).into();
+        self.turn.set_overhead(overhead(&self.system_stable, &self.system_dynamic, &self.specs));
+    }
+
+    /// Stops everything and waits until the store has written all.
+    pub(crate) async fn close(&mut self) {
+        for token in self.tools.values() {
+            token.cancel();
+        }
+        self.streams.clear();
+        if let Some(store) = self.store.take() {
+            store.close().await;
+        }
+    }
+}
+
+/// Limits of a model; safe ones if the registry does not know it.
+pub(crate) fn model_info(ports: &Ports, model: &ModelRef) -> ModelInfo {
+    ports.models.info(model)
+}
+
+fn overhead(stable: &str, dynamic: &str, specs: &[ToolSpec]) -> u64 {
+    let tools: u64 = specs
+        .iter()
+        .map(|s| tokens::of_text(&s.description) + tokens::of_json(&s.schema) + 8)
+        .sum();
+    tokens::of_text(stable) + tokens::of_text(dynamic) + tools
+}
+
+/// A stored value, or its default.
+pub(crate) fn stored<T: serde::de::DeserializeOwned + Default>(
+    values: &BTreeMap<String, serde_json::Value>,
+    name: &str,
+) -> T {
+    values.get(name).and_then(|v| serde_json::from_value(v.clone()).ok()).unwrap_or_default()
+}
+
+/// The mode that a new session of this agent begins in.
+pub(crate) fn mode_of(ports: &Ports, agent: &str, current: Mode) -> Mode {
+    ports.agent(agent).and_then(|a| a.mode).unwrap_or(current)
+}

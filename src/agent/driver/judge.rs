@@ -1,0 +1,147 @@
+//! Tool access → permission words → judgement, and the grants that answers leave behind.
+
+use serde_json::Value;
+
+use super::Agent;
+use crate::agent::input::{Input, Judgement};
+use crate::config::used::{Rule, RuleAction, RuleLayer};
+use crate::permission::{AskDetail, Judge, Place, Request, Verdict, What};
+use crate::protocol::{AskBody, Event, GrantScope, NoticeLevel, PartId};
+use crate::session::{Commit, Record};
+use crate::tools::{Access, Need};
+
+impl Agent {
+    /// May this call run?
+    pub(super) fn judge(&self, part: PartId, name: &str, input: &Value) -> Input {
+        Input::Judged { part, judgement: self.judgement(part, name, input) }
+    }
+
+    fn judgement(&self, part: PartId, name: &str, input: &Value) -> Judgement {
+        let Some(tool) = self.tool(name) else {
+            let known: Vec<&str> = self.ports.tools.iter().map(|t| t.name()).collect();
+            return Judgement::Invalid(format!(
+                "There is no tool {name}. The tools are: {}.",
+                known.join(", ")
+            ));
+        };
+        let access = match tool.access(input, &self.tool_context(part)) {
+            Ok(access) => access,
+            Err(sentence) => return Judgement::Invalid(sentence),
+        };
+        let judge = Judge::new(self.layers(), self.active.turn.info().mode, self.judge_place());
+        let mut ask: Option<(AskDetail, String)> = None;
+        for need in &access.needs {
+            let request = words(name, need, access.can_write);
+            match judge.decide(&request) {
+                Verdict::Allow { .. } => {}
+                Verdict::Deny { why } => {
+                    return Judgement::Deny { title: access.title, reason: why };
+                }
+                // The first open question stands for the call; the others are part of what is seen.
+                Verdict::Ask(detail) => match &mut ask {
+                    None => ask = Some((detail, diff_of(need))),
+                    Some((first, _)) => {
+                        first.sees.push(detail.subject.clone());
+                        first.dangerous |= detail.dangerous;
+                        first.pattern = None;
+                    }
+                },
+            }
+        }
+        match ask {
+            None => Judgement::Allow(access),
+            Some((detail, diff)) => {
+                let body = self.question(name, &access, detail, diff);
+                Judgement::Ask { access, body }
+            }
+        }
+    }
+
+    fn question(&self, tool: &str, access: &Access, detail: AskDetail, diff: String) -> AskBody {
+        AskBody::Permission {
+            tool: tool.to_owned(),
+            heading: detail.heading,
+            subject: detail.subject,
+            diff,
+            says: access.says.clone(),
+            sees: detail.sees,
+            place: format!("{}   sandbox: {}", self.ports.place.worktree, self.ports.sandbox),
+            pattern: detail.pattern,
+            withheld: detail.withheld,
+            dangerous: detail.dangerous,
+        }
+    }
+
+    /// The layers of rules: configuration, the agent's own, and what was granted.
+    fn layers(&self) -> Vec<RuleLayer> {
+        let mut layers = self.ports.config.permission.clone();
+        if let Some(agent) = self.ports.agent(&self.active.turn.info().agent)
+            && !agent.permission.is_empty()
+        {
+            layers.push(RuleLayer { owner: "agent".to_owned(), rules: agent.permission.clone() });
+        }
+        layers.push(RuleLayer { owner: "session".to_owned(), rules: self.active.grants.clone() });
+        layers
+    }
+
+    /// Where the session works, as the judge sees it.
+    fn judge_place(&self) -> Place {
+        let workspace = &self.ports.workspace;
+        let mut readable = vec![self.active.output.dir().to_owned()];
+        readable.extend(self.ports.readable.iter().cloned());
+        Place {
+            worktree: workspace.root().to_owned(),
+            temp: workspace.temp().to_vec(),
+            readable,
+            writable: self.ports.config.sandbox.writable.clone(),
+            home: self.ports.paths.home.clone(),
+            sandboxed: self.ports.sandboxed,
+            resolve: None,
+        }
+    }
+
+    /// Remembers a permission: for the session, or in the project's file.
+    pub(super) fn grant(&mut self, scope: GrantScope, tool: &str, pattern: &str) {
+        let rule = Rule {
+            tool: tool.to_owned(),
+            pattern: pattern.to_owned(),
+            action: RuleAction::Allow,
+        };
+        self.active.grants.push(rule.clone());
+        if let (Some(store), Ok(value)) =
+            (&self.active.store, serde_json::to_value(&self.active.grants))
+        {
+            let record = Record::Value { name: "grants".to_owned(), value };
+            store.commit(Commit::soon(vec![record], Vec::new()));
+        }
+        if scope == GrantScope::Project
+            && let Err(error) = crate::permission::grants::store(&self.ports.worktree, &rule)
+        {
+            let text = format!(
+                "The permission holds for this session only: it could not be stored for the project. {error}"
+            );
+            let notice = Event::Notice { level: NoticeLevel::Warning, text };
+            self.active.announce(&self.ports, vec![notice]);
+        }
+    }
+}
+
+fn words(tool: &str, need: &Need, can_write: bool) -> Request {
+    let what = match need {
+        Need::Read(path) => What::Read(path.clone()),
+        Need::Write { path, .. } => What::Write(path.clone()),
+        Need::Command { command, cwd } => {
+            What::Command { command: command.clone(), cwd: cwd.clone() }
+        }
+        Need::Fetch(url) => What::Fetch(url.clone()),
+        Need::Other(name) => What::Other(name.clone()),
+    };
+    Request { tool: tool.to_owned(), what, can_write }
+}
+
+fn diff_of(need: &Need) -> String {
+    match need {
+        Need::Write { diff, .. } => diff.clone(),
+        _ => String::new(),
+    }
+}

@@ -1,0 +1,212 @@
+//! The driver: takes `Op`s, feeds the turn, performs its effects, brings back what comes of them.
+//!
+//! One task per agent. Everything slow (model streams, tools, snapshots, the store) runs elsewhere
+//! and comes back as an `Input`; nothing here waits while a turn runs. Text that streams is held for
+//! a few milliseconds, so that a fast model costs one write per frame and not one per token.
+
+mod active;
+mod asking;
+mod branch;
+mod files;
+mod judge;
+mod models;
+mod ops;
+mod perform;
+mod ports;
+mod sessions;
+mod tools;
+mod undo;
+
+use std::time::Duration;
+
+use tokio::sync::mpsc;
+use tokio::time::Instant;
+
+pub use ports::Ports;
+
+use super::input::{Input, StreamId};
+use crate::model::Delta;
+use crate::protocol::link::OpReceiver;
+use crate::protocol::{Event, Op};
+use active::Active;
+
+/// How long streaming text is gathered before it is written: half a frame at 60 Hz.
+const GATHER: Duration = Duration::from_millis(8);
+
+/// What a model stream sends to the driver.
+#[derive(Debug)]
+pub(crate) enum Streamed {
+    /// Pieces that came together.
+    Deltas(StreamId, Vec<Delta>),
+    /// The end, good or bad.
+    End(StreamId, Result<(), crate::protocol::Fault>),
+}
+
+/// What comes back to the driver from its own tasks.
+#[derive(Debug)]
+pub(crate) enum Back {
+    /// An input for the turn.
+    Input(Input),
+    /// Something to announce in order with the session's events.
+    Event(Event),
+    /// What a step wrote, to be kept for undo.
+    Writes(crate::protocol::MessageId, Vec<crate::snapshot::FileWrite>),
+    /// The model asks the user something through a tool.
+    Question(asking::Question),
+}
+
+/// Which session to begin with.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Begin {
+    /// A new one.
+    New,
+    /// The newest of this project.
+    Newest,
+    /// This one.
+    Open(crate::protocol::SessionId),
+}
+
+/// The agent: one open session at a time, and what it takes to run it.
+#[derive(Debug)]
+pub struct Agent {
+    ports: Ports,
+    active: Active,
+    ops: OpReceiver,
+    streamed: mpsc::Receiver<Streamed>,
+    back: mpsc::UnboundedReceiver<Back>,
+    /// Text that waits to be written.
+    held: Option<(StreamId, Vec<Delta>)>,
+    last_flush: Instant,
+    finder: files::Finder,
+}
+
+impl Agent {
+    /// Opens the first session and announces it. Front ends see `SessionStarted` first.
+    pub async fn start(ports: Ports, ops: OpReceiver, begin: Begin) -> Self {
+        // Bounded: a model that is faster than the disk waits in its own socket.
+        let (stream_sender, streamed) = mpsc::channel(64);
+        let (back_sender, back) = mpsc::unbounded_channel();
+        let active = Active::fresh(&ports, stream_sender, back_sender);
+        let finder = files::Finder::new(ports.worktree.clone());
+        let mut agent = Self {
+            ports,
+            active,
+            ops,
+            streamed,
+            back,
+            held: None,
+            last_flush: Instant::now(),
+            finder,
+        };
+        agent.announce_place();
+        match begin {
+            Begin::New => agent.announce_session(true, false),
+            Begin::Newest => agent.open_newest().await,
+            Begin::Open(id) => agent.open_session(id).await,
+        }
+        agent
+    }
+
+    /// Runs until `Op::Close` or until the front end is gone. Everything is written before it
+    /// returns.
+    pub async fn run(mut self) {
+        loop {
+            let flush_at = self.last_flush + GATHER;
+            tokio::select! {
+                biased;
+                op = self.ops.recv() => match op {
+                    None | Some(Op::Close) => break,
+                    Some(op) => self.op(op).await,
+                },
+                Some(back) = self.back.recv() => self.came_back(back),
+                Some(streamed) = self.streamed.recv() => self.stream_came(streamed),
+                () = tokio::time::sleep_until(flush_at), if self.held.is_some() => self.flush(),
+            }
+        }
+        self.flush();
+        self.input(Input::Interrupt);
+        self.active.close().await;
+        self.ports.snapshots.close();
+        self.ports.outbox.send([Event::Closed]);
+    }
+
+    /// Feeds the turn and performs what it wants done, until nothing is left to do at once.
+    pub(crate) fn input(&mut self, input: Input) {
+        let mut waiting = vec![input];
+        while let Some(input) = waiting.pop() {
+            let now = self.ports.now();
+            let effects = self.active.turn.apply(now, input);
+            for effect in effects {
+                if let Some(answer) = self.perform(effect) {
+                    waiting.insert(0, answer);
+                }
+            }
+        }
+    }
+
+    fn came_back(&mut self, back: Back) {
+        match back {
+            Back::Input(input) => {
+                // What streamed before it came before it.
+                self.flush();
+                self.input(input);
+            }
+            Back::Event(event) => self.active.announce(&self.ports, vec![event]),
+            Back::Writes(message, writes) => self.keep_writes(message, &writes),
+            Back::Question(question) => self.asked_by_tool(question),
+        }
+    }
+
+    /// Gathers text; anything else is passed on at once, with what was gathered before it.
+    fn stream_came(&mut self, streamed: Streamed) {
+        match streamed {
+            Streamed::Deltas(stream, deltas) => {
+                self.start_title();
+                self.hold(stream, deltas);
+                while let Ok(more) = self.streamed.try_recv() {
+                    match more {
+                        Streamed::Deltas(stream, deltas) => self.hold(stream, deltas),
+                        end @ Streamed::End(..) => {
+                            self.flush();
+                            self.stream_came(end);
+                            return;
+                        }
+                    }
+                }
+                let urgent = self.held.iter().flat_map(|(_, d)| d).any(|d| !is_text(d));
+                if urgent || self.last_flush.elapsed() >= GATHER {
+                    self.flush();
+                }
+            }
+            Streamed::End(stream, result) => {
+                self.flush();
+                self.active.streams.remove(&stream);
+                self.input(match result {
+                    Ok(()) => Input::StreamEnded { stream },
+                    Err(fault) => Input::StreamFailed { stream, fault },
+                });
+            }
+        }
+    }
+
+    fn hold(&mut self, stream: StreamId, deltas: Vec<Delta>) {
+        match &mut self.held {
+            Some((held, all)) if *held == stream => all.extend(deltas),
+            _ => {
+                self.flush();
+                self.held = Some((stream, deltas));
+            }
+        }
+    }
+
+    fn flush(&mut self) {
+        if let Some((stream, deltas)) = self.held.take() {
+            self.last_flush = Instant::now();
+            self.input(Input::Deltas { stream, deltas });
+        }
+    }
+}
+
+const fn is_text(delta: &Delta) -> bool {
+    matches!(delta, Delta::Text { .. } | Delta::Reasoning { .. } | Delta::CallArguments { .. })
+}

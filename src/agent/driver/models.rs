@@ -1,0 +1,172 @@
+//! Asking models: the request is assembled here, its stream runs in a task of its own.
+
+use std::sync::Arc;
+
+use futures_util::StreamExt;
+use tokio_util::task::AbortOnDropHandle;
+
+use super::{Agent, Back, Streamed};
+use crate::agent::effect::Purpose;
+use crate::agent::input::{Input, StreamId};
+use crate::context::{assemble, compact, prompt};
+use crate::model::{Block, Delta, Model, Request, RequestMessage};
+use crate::protocol::{Fault, FaultKind, FilePart, FileSource, MessageId};
+
+/// Longest title.
+const TITLE_CHARS: usize = 60;
+/// Most output tokens of a title, reasoning included.
+const TITLE_TOKENS: u64 = 1_000;
+/// Most output tokens of a summary.
+const SUMMARY_TOKENS: u64 = 16_000;
+
+impl Agent {
+    /// Sends a request; a model that cannot be had is a failed stream.
+    pub(super) fn ask_model(&mut self, stream: StreamId, purpose: &Purpose) -> Option<Input> {
+        let model = match self.model_for(purpose) {
+            Ok(model) => model,
+            Err(fault) => return Some(Input::StreamFailed { stream, fault }),
+        };
+        let request = Arc::new(self.request(purpose, model.as_ref()));
+        if !request.tools.is_empty() && !model.info().tools {
+            let message = format!("{} cannot call tools, and this agent needs them.", model.info().model);
+            let hint = "Choose another model with /model.";
+            let fault = Fault::new(FaultKind::Config, message, hint);
+            return Some(Input::StreamFailed { stream, fault });
+        }
+        let sender = self.active.stream_sender.clone();
+        let task = tokio::spawn(async move {
+            let mut answer = model.ask(request);
+            while let Some(batch) = answer.next().await {
+                let (sent, failed) = match batch {
+                    Ok(deltas) => (Streamed::Deltas(stream, deltas), false),
+                    Err(fault) => (Streamed::End(stream, Err(fault)), true),
+                };
+                if sender.send(sent).await.is_err() || failed {
+                    return;
+                }
+            }
+            drop(sender.send(Streamed::End(stream, Ok(()))).await);
+        });
+        self.active.streams.insert(stream, AbortOnDropHandle::new(task));
+        None
+    }
+
+    fn model_for(&mut self, purpose: &Purpose) -> Result<Arc<dyn Model>, Fault> {
+        if let (Purpose::Summary { .. }, Some(small)) = (purpose, &self.ports.config.small_model) {
+            return self.ports.models.model(small);
+        }
+        let wanted = &self.active.turn.info().model;
+        if let Some(model) = &self.active.model
+            && model.info().model == *wanted
+        {
+            return Ok(Arc::clone(model));
+        }
+        if *wanted == super::active::no_model() {
+            return Err(Fault::new(
+                FaultKind::Auth,
+                "No model can be asked: no API key is set.",
+                "Set ANTHROPIC_API_KEY, OPENAI_API_KEY or GEMINI_API_KEY, run `dunlin auth login`, or \
+                 try `dunlin demo`.",
+            ));
+        }
+        let model = self.ports.models.model(wanted)?;
+        self.active.model = Some(Arc::clone(&model));
+        Ok(model)
+    }
+
+    fn request(&mut self, purpose: &Purpose, model: &dyn Model) -> Request {
+        let active = &mut self.active;
+        let store = active.store.clone();
+        let root = self.ports.worktree.clone();
+        let bytes = move |file: &FilePart| match &file.source {
+            FileSource::Blob(blob) => store.as_ref()?.blobs().get(blob).ok().map(bytes::Bytes::from),
+            FileSource::Path(path) => std::fs::read(root.join(path)).ok().map(bytes::Bytes::from),
+        };
+        let info = model.info();
+        let session = active.turn.info().id;
+        let base = Request {
+            model: info.model.clone(),
+            system_stable: Arc::clone(&active.system_stable),
+            system_dynamic: Arc::clone(&active.system_dynamic),
+            messages: Vec::new(),
+            tools: Arc::clone(&active.specs),
+            max_output: info.max_output.min(self.ports.config.context.output_reserve),
+            effort: self.ports.config.effort,
+            session,
+        };
+        match purpose {
+            Purpose::Step { tools, instruction } => {
+                let mut messages = assemble::messages(active.turn.conversation_mut(), &bytes);
+                if !instruction.is_empty() {
+                    messages.push(said(&info.model, instruction.clone()));
+                }
+                let tools = if *tools { base.tools.clone() } else { Arc::from([]) };
+                Request { messages, tools, ..base }
+            }
+            Purpose::Summary { tail, focus } => {
+                let until: Option<MessageId> = *tail;
+                let mut messages =
+                    assemble::messages_until(active.turn.conversation_mut(), until, &bytes);
+                messages.push(said(&info.model, compact::summary_request(focus)));
+                Request {
+                    messages,
+                    tools: Arc::from([]),
+                    system_stable: compact::SUMMARY_SYSTEM.into(),
+                    system_dynamic: "".into(),
+                    max_output: base.max_output.min(SUMMARY_TOKENS),
+                    ..base
+                }
+            }
+        }
+    }
+
+    /// A title for the first prompt, once the first answer streams: it must not stand in its way.
+    pub(super) fn start_title(&mut self) {
+        let Some(text) = self.active.wants_title.take() else { return };
+        let named = self.ports.config.small_model.clone();
+        let wanted = named.unwrap_or_else(|| self.active.turn.info().model.clone());
+        let Ok(model) = self.ports.models.model(&wanted) else { return };
+        let clipped: String = text.chars().take(4_000).collect();
+        let request = Arc::new(Request {
+            model: wanted.clone(),
+            system_stable: prompt::TITLE.into(),
+            system_dynamic: "".into(),
+            messages: vec![said(&wanted, clipped)],
+            tools: Arc::from([]),
+            max_output: TITLE_TOKENS,
+            effort: None,
+            session: self.active.turn.info().id,
+        });
+        let back = self.active.back.clone();
+        tokio::spawn(async move {
+            // A failure is silent: the first line of the prompt stays the title.
+            if let Some(title) = read_title(model.as_ref(), request).await {
+                drop(back.send(Back::Input(Input::Titled(title))));
+            }
+        });
+    }
+}
+
+async fn read_title(model: &dyn Model, request: Arc<Request>) -> Option<String> {
+    let mut answer = model.ask(request);
+    let mut text = String::new();
+    while let Some(batch) = answer.next().await {
+        for delta in batch.ok()? {
+            if let Delta::Text { text: more, .. } = delta {
+                text.push_str(&more);
+            }
+        }
+    }
+    let line = text.lines().map(str::trim).find(|l| !l.is_empty())?;
+    let title: String = line.trim_matches(['"', '\'', '#', ' ', '.']).chars().take(TITLE_CHARS).collect();
+    (!title.is_empty()).then_some(title)
+}
+
+/// A user message that is never stored.
+fn said(model: &crate::protocol::ModelRef, text: String) -> Arc<RequestMessage> {
+    Arc::new(RequestMessage {
+        assistant: false,
+        blocks: vec![Block::Text(text)],
+        model: model.clone(),
+    })
+}

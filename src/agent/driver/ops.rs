@@ -1,0 +1,209 @@
+//! Ops: most are an input of the turn; the rest is done here.
+
+use super::{Agent, Back};
+use crate::agent::input::Input;
+use crate::context::{inspect, tokens};
+use crate::protocol::{Event, NoticeLevel, Op, OutputRef, PartBody, PartId, ToolState};
+
+/// Most bytes of a full output that are sent to a front end.
+const OUTPUT_BYTES: usize = 8 << 20;
+
+impl Agent {
+    /// Does what a front end asks for.
+    pub(super) async fn op(&mut self, op: Op) {
+        self.flush();
+        if !self.active.writable && changes(&op) {
+            self.notice(
+                NoticeLevel::Warning,
+                "This session is open in another window and can only be read here. Close it there, or \
+                 /fork it to go on from here.",
+            );
+            return;
+        }
+        match op {
+            Op::Prompt { input, delivery } => self.input(Input::Prompt { input, delivery }),
+            Op::Shell { command } => self.input(Input::Shell { command }),
+            Op::Interrupt => {
+                self.close_questions();
+                self.input(Input::Interrupt);
+            }
+            Op::Continue => self.input(Input::Continue),
+            Op::Answer { ask, answer } => {
+                if !self.answer_tool(ask, &answer) {
+                    self.input(Input::Answer { ask, answer });
+                }
+            }
+            Op::Queue(edit) => self.input(Input::Queue(edit)),
+            Op::RetryNow => self.input(Input::RetryNow),
+            Op::Compact { focus } => {
+                self.tell_files_read();
+                self.input(Input::Compact { focus });
+            }
+            Op::Prune => self.input(Input::Prune),
+            Op::Restore { parts } => self.input(Input::Restore { parts }),
+            Op::Pin { part, on } => self.input(Input::Pin { part, on }),
+            Op::Undo { confirmed } => self.undo(confirmed).await,
+            Op::Redo => self.redo().await,
+            Op::Rewind { to, files } => self.rewind(to, files).await,
+            Op::Diff(scope) => self.diff(scope),
+            Op::Context => self.report_context(),
+            Op::SetMode(mode) => self.input(Input::SetMode(mode)),
+            Op::SetModel(model) => self.choose_model(&model),
+            Op::SetEffort(effort) => {
+                self.ports.config.effort = effort;
+                self.notice(NoticeLevel::Info, "The next request uses this effort.");
+            }
+            Op::SetAgent(agent) => self.choose_agent(agent),
+            Op::Rename(title) => self.input(Input::Titled(title)),
+            Op::ListSessions { all } => self.list_sessions(all),
+            Op::LoadOlder { before } => self.send_page(Some(before)),
+            Op::OpenSession(id) => self.open_session(id).await,
+            Op::NewSession => self.new_session().await,
+            Op::Fork { at } => self.fork(at).await,
+            Op::ListModels => {
+                let models = self.ports.models.choices();
+                self.active.announce(&self.ports, vec![Event::Models { models }]);
+            }
+            Op::FindFiles { query, generation } => {
+                let finder = self.finder.clone();
+                let back = self.active.back.clone();
+                self.ports.beside(move || {
+                    drop(back.send(Back::Event(finder.find(&query, generation))));
+                });
+            }
+            Op::Export { format, path } => self.export(&format, path),
+            Op::ReadOutput(part) => self.read_output(part),
+            // `run` ends the loop before it comes here.
+            Op::Close => {}
+        }
+    }
+
+    /// The files the session has read, for what is said again after a compaction.
+    fn tell_files_read(&mut self) {
+        let workspace = &self.ports.workspace;
+        let files = self
+            .active
+            .reads
+            .list()
+            .into_iter()
+            .map(|file| (workspace.display(&file.path), file.changed))
+            .collect();
+        self.active.turn.set_files_read(files);
+    }
+
+    fn choose_model(&mut self, model: &crate::protocol::ModelRef) {
+        match self.ports.models.model(model) {
+            Ok(opened) => {
+                let info = opened.info().clone();
+                self.active.model = Some(opened);
+                self.input(Input::SetModel(Box::new(info)));
+            }
+            Err(error) => self.active.announce(&self.ports, vec![Event::Error { error }]),
+        }
+    }
+
+    fn choose_agent(&mut self, name: String) {
+        if !self.ports.agents.iter().any(|a| a.name == name) {
+            let known: Vec<&str> = self.ports.agents.iter().map(|a| a.name.as_str()).collect();
+            let text = format!("There is no agent {name}. The agents are: {}.", known.join(", "));
+            self.notice(NoticeLevel::Error, &text);
+            return;
+        }
+        let mode = super::active::mode_of(&self.ports, &name, self.active.turn.info().mode);
+        self.input(Input::SetAgent(name));
+        self.input(Input::SetMode(mode));
+        self.active.refresh_agent(&self.ports);
+    }
+
+    async fn rewind(&mut self, to: crate::protocol::MessageId, files: bool) {
+        let prompt = self.active.turn.conversation().entry(to).map(crate::context::Entry::text);
+        match prompt {
+            Some(prompt) if !self.active.turn.is_running() => {
+                self.go_back(to, prompt, true, files).await;
+            }
+            Some(_) => {
+                self.notice(NoticeLevel::Info, "A turn is running: press Esc to stop it, then rewind.");
+            }
+            None => self.notice(NoticeLevel::Error, "That message is not on the current branch."),
+        }
+    }
+
+    fn report_context(&self) {
+        let turn = &self.active.turn;
+        let instructions: u64 = self.ports.instructions.iter().map(|i| i.tokens).sum();
+        let tools: u64 = self
+            .active
+            .specs
+            .iter()
+            .map(|s| tokens::of_text(&s.description) + tokens::of_json(&s.schema) + 8)
+            .sum();
+        let system = tokens::of_text(&self.active.system_stable)
+            + tokens::of_text(&self.active.system_dynamic).saturating_sub(instructions);
+        let model = turn.info().model.to_string();
+        let report = inspect::report(&inspect::Source {
+            conversation: turn.conversation(),
+            usage: *turn.usage(),
+            window: turn.window(),
+            model: &model,
+            strategy: &turn.context_settings().strategy,
+            system,
+            instructions,
+            tools,
+        });
+        match serde_json::to_value(&report) {
+            Ok(report) => self.active.announce(&self.ports, vec![Event::Context { report }]),
+            Err(error) => tracing::error!(%error, "the context report does not serialise"),
+        }
+    }
+
+    fn read_output(&self, id: PartId) {
+        let Some(part) = self.active.turn.conversation().part(id) else { return };
+        let PartBody::Tool(tool) = &part.body else { return };
+        let (shown, full) = match &tool.state {
+            ToolState::Completed { output, truncated, .. } => (output.clone(), truncated.clone()),
+            ToolState::Error { error, .. } => (error.clone(), None),
+            ToolState::Pending { raw } => (raw.clone(), None),
+            ToolState::Running { tail, .. } => (tail.clone(), None),
+        };
+        let back = self.active.back.clone();
+        self.ports.beside(move || {
+            let text = full.and_then(|f| read_bounded(&f)).unwrap_or(shown);
+            drop(back.send(Back::Event(Event::Output { part: id, text })));
+        });
+    }
+}
+
+/// The saved output, cut in the middle beyond the limit; none if it is gone.
+fn read_bounded(saved: &OutputRef) -> Option<String> {
+    let bytes = std::fs::read(&saved.path).ok()?;
+    if bytes.len() <= OUTPUT_BYTES {
+        return Some(String::from_utf8_lossy(&bytes).into_owned());
+    }
+    let half = OUTPUT_BYTES / 2;
+    let head = String::from_utf8_lossy(&bytes[..half]);
+    let tail = String::from_utf8_lossy(&bytes[bytes.len() - half..]);
+    let left_out = bytes.len() - OUTPUT_BYTES;
+    Some(format!("{head}\n\n...{left_out} bytes left out: {}...\n\n{tail}", saved.path))
+}
+
+/// True if an op would write to the session.
+const fn changes(op: &Op) -> bool {
+    matches!(
+        op,
+        Op::Prompt { .. }
+            | Op::Shell { .. }
+            | Op::Continue
+            | Op::Queue(_)
+            | Op::Compact { .. }
+            | Op::Prune
+            | Op::Restore { .. }
+            | Op::Pin { .. }
+            | Op::Undo { .. }
+            | Op::Redo
+            | Op::Rewind { .. }
+            | Op::Rename(_)
+            | Op::SetMode(_)
+            | Op::SetModel(_)
+            | Op::SetAgent(_)
+    )
+}

@@ -1,0 +1,180 @@
+//! Effects → handles. Each arm hands something to whoever does it; nothing here waits.
+
+use tokio::sync::oneshot;
+
+use super::{Agent, Back};
+use crate::agent::effect::{Durability, Effect};
+use crate::agent::input::{Input, SnapshotTag};
+use crate::protocol::{
+    Event, Fault, FileStatus, MessageId, NoticeLevel, PartId, PatchFile, SnapshotId,
+};
+use crate::session::{Commit, Record, Sync};
+use crate::snapshot::{FileWrite, Hints, SnapshotState};
+
+impl Agent {
+    /// Performs an effect; what is known at once comes back as an input.
+    pub(super) fn perform(&mut self, effect: Effect) -> Option<Input> {
+        match effect {
+            Effect::Commit { records, announce, sync } => self.commit(records, announce, sync),
+            Effect::Announce(events) => {
+                self.active.announce(&self.ports, events);
+                None
+            }
+            Effect::Ask { stream, purpose } => self.ask_model(stream, &purpose),
+            Effect::CancelStream(stream) => {
+                self.active.streams.remove(&stream);
+                self.held.take_if(|(held, _)| *held == stream);
+                None
+            }
+            Effect::Judge { part, tool, input } => Some(self.judge(part, &tool, &input)),
+            Effect::Run { part, tool, input } => self.run_tool(part, &tool, input),
+            Effect::CancelTools(parts) => {
+                for part in parts {
+                    if let Some(token) = self.active.tools.remove(&part) {
+                        token.cancel();
+                    }
+                }
+                None
+            }
+            Effect::Snapshot { tag, paths, unknown } => {
+                self.take_snapshot(tag, Hints { paths, unknown, full: false })
+            }
+            Effect::Difference { message, from, to, wrote } => {
+                self.find_difference(message, from, to, wrote);
+                None
+            }
+            Effect::Sleep { timer, until } => {
+                let wait = (until - self.ports.now()).max(0).cast_unsigned();
+                let back = self.active.back.clone();
+                tokio::spawn(async move {
+                    tokio::time::sleep(std::time::Duration::from_millis(wait)).await;
+                    drop(back.send(Back::Input(Input::Timer(timer))));
+                });
+                None
+            }
+            Effect::Grant { scope, tool, pattern } => {
+                self.grant(scope, &tool, &pattern);
+                None
+            }
+            Effect::MakeTitle { prompt } => {
+                self.active.wants_title = Some(prompt);
+                None
+            }
+        }
+    }
+
+    fn commit(
+        &mut self,
+        records: Vec<Record>,
+        announce: Vec<Event>,
+        sync: Durability,
+    ) -> Option<Input> {
+        let fault = if records.is_empty() || self.active.store.is_some() {
+            None
+        } else if self.active.turn.is_running() {
+            self.active.ensure_store(&self.ports).err()
+        } else {
+            // Nothing was said yet: facts such as the mode go along when the session is created.
+            self.ports.outbox.send(announce);
+            return None;
+        };
+        if let Some(fault) = fault {
+            return Some(Input::StoreFailed(fault));
+        }
+        let Some(store) = &self.active.store else {
+            self.ports.outbox.send(announce);
+            return None;
+        };
+        let sync = match sync {
+            Durability::Written => Sync::Written,
+            Durability::Soon => Sync::Soon,
+            Durability::Barrier(part) => self.barrier(part),
+        };
+        store.commit(Commit { records, announce, sync });
+        None
+    }
+
+    /// `Input::Synced` follows when the commit is on the disk.
+    fn barrier(&self, part: PartId) -> Sync {
+        let (done, synced) = oneshot::channel();
+        let back = self.active.back.clone();
+        tokio::spawn(async move {
+            let result = synced.await.unwrap_or_else(|_closed| {
+                Err(Fault::new(
+                    crate::protocol::FaultKind::Storage,
+                    "The session was closed before its record was on the disk.",
+                    "",
+                ))
+            });
+            drop(back.send(Back::Input(Input::Synced { part, result })));
+        });
+        Sync::Now(done)
+    }
+
+    fn take_snapshot(&self, tag: SnapshotTag, hints: Hints) -> Option<Input> {
+        let snapshots = self.ports.snapshots.clone();
+        match snapshots.state() {
+            SnapshotState::Off(_) => return Some(Input::Snapshot { tag, tree: None }),
+            SnapshotState::Starting | SnapshotState::Ready => {}
+        }
+        let back = self.active.back.clone();
+        tokio::spawn(async move {
+            let tree = match snapshots.take(hints).await {
+                Ok(taken) => {
+                    for text in taken.notices {
+                        let level = NoticeLevel::Info;
+                        drop(back.send(Back::Event(Event::Notice { level, text })));
+                    }
+                    Some(taken.tree)
+                }
+                Err(error) => {
+                    tracing::warn!(%error, "no snapshot");
+                    None
+                }
+            };
+            drop(back.send(Back::Input(Input::Snapshot { tag, tree })));
+        });
+        None
+    }
+
+    /// What a step changed: its files with counts for the transcript, its writes for undo. Where the
+    /// tools say what they wrote, only that is theirs.
+    fn find_difference(
+        &self,
+        message: MessageId,
+        from: SnapshotId,
+        to: SnapshotId,
+        wrote: Option<Vec<std::path::PathBuf>>,
+    ) {
+        let snapshots = self.ports.snapshots.clone();
+        let root = self.ports.worktree.clone();
+        let back = self.active.back.clone();
+        tokio::spawn(async move {
+            let own = |path: &str| {
+                wrote.as_ref().is_none_or(|paths| paths.iter().any(|p| *p == root.join(path)))
+            };
+            let Ok(mut writes) = snapshots.writes(&from, &to).await else { return };
+            writes.retain(|w| own(&w.path));
+            if writes.is_empty() {
+                return;
+            }
+            let mut files = snapshots.counts(&from, &to).await.unwrap_or_else(|error| {
+                tracing::warn!(%error, "no line counts");
+                writes.iter().map(uncounted).collect()
+            });
+            files.retain(|f| own(&f.path));
+            drop(back.send(Back::Writes(message, writes)));
+            drop(back.send(Back::Input(Input::Patch { message, from, to, files })));
+        });
+    }
+}
+
+/// A file of a patch whose lines could not be counted.
+fn uncounted(write: &FileWrite) -> PatchFile {
+    let status = match (&write.before, &write.after) {
+        (None, _) => FileStatus::Added,
+        (_, None) => FileStatus::Deleted,
+        _ => FileStatus::Modified,
+    };
+    PatchFile { path: write.path.clone(), added: 0, removed: 0, status }
+}

@@ -1,0 +1,122 @@
+//! What the agent is given by the composition root: handles and facts, built once.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use crate::config::Config;
+use crate::config::agents::AgentDef;
+use crate::config::instructions::Instruction;
+use crate::config::paths::Paths;
+use crate::context::prompt::{self, Environment, Instructions};
+use crate::model::provider::Registry;
+use crate::model::ToolSpec;
+use crate::protocol::event::Place;
+use crate::protocol::link::Outbox;
+use crate::protocol::{Millis, Mode, ModelRef};
+use crate::session::Project;
+use crate::snapshot::Snapshots;
+use crate::tools::blocking::Blocking;
+use crate::tools::{Tool, workspace::Workspace};
+
+/// Everything outside the turn that the agent uses.
+#[derive(Debug)]
+pub struct Ports {
+    /// The user's folders.
+    pub paths: Paths,
+    /// The worktree, canonical.
+    pub worktree: PathBuf,
+    /// The configuration.
+    pub config: Config,
+    /// The store of this worktree's sessions.
+    pub project: Project,
+    /// Models.
+    pub models: Arc<Registry>,
+    /// The model of new sessions; none if there is no key and none was chosen.
+    pub model: Option<ModelRef>,
+    /// The model that was asked for on the command line: it wins over a resumed session's.
+    pub chosen_model: Option<ModelRef>,
+    /// The mode that was asked for on the command line.
+    pub chosen_mode: Option<Mode>,
+    /// Tools, in the order in which they are offered.
+    pub tools: Vec<Arc<dyn Tool>>,
+    /// Agents by name.
+    pub agents: Vec<AgentDef>,
+    /// The user's and the project's instruction files.
+    pub instructions: Vec<Instruction>,
+    /// What the model is told about the place.
+    pub environment: Environment,
+    /// What the start screen shows about the place.
+    pub place: Place,
+    /// Snapshots of the worktree.
+    pub snapshots: Snapshots,
+    /// Paths.
+    pub workspace: Arc<Workspace>,
+    /// Folders outside the worktree that may be read without asking: skills, saved outputs.
+    pub readable: Vec<PathBuf>,
+    /// State of the sandbox for the eye, e.g. `no sandbox`.
+    pub sandbox: String,
+    /// True if commands run in a sandbox.
+    pub sandboxed: bool,
+    /// Threads for what blocks.
+    pub blocking: Blocking,
+    /// Where events go.
+    pub outbox: Outbox,
+    /// True if nobody can be asked.
+    pub headless: bool,
+}
+
+impl Ports {
+    /// Milliseconds since the epoch. The one clock of the agent.
+    pub fn now(&self) -> Millis {
+        jiff::Timestamp::now().as_millisecond()
+    }
+
+    /// Runs something that blocks on a thread of its own; it sends its result itself.
+    pub fn beside(&self, work: impl FnOnce() + Send + 'static) {
+        let blocking = self.blocking.clone();
+        tokio::spawn(async move {
+            if let Err(error) = blocking.run(work).await {
+                tracing::error!(message = error.message, "work beside the agent failed");
+            }
+        });
+    }
+
+    /// The agent with this name, or `build`.
+    pub fn agent(&self, name: &str) -> Option<&AgentDef> {
+        let named = |wanted: &str| self.agents.iter().find(|a| a.name == wanted);
+        named(name).or_else(|| named("build"))
+    }
+
+    /// The stable part of the system prompt for an agent.
+    pub fn system_stable(&self, agent: &str) -> String {
+        match self.agent(agent) {
+            Some(AgentDef { prompt: Some(own), .. }) => own.clone(),
+            Some(def) if def.name == "plan" => prompt::PLAN.to_owned(),
+            _ => prompt::BUILD.to_owned(),
+        }
+    }
+
+    /// The dynamic part.
+    pub fn system_dynamic(&self) -> String {
+        let files: Vec<Instructions> = self
+            .instructions
+            .iter()
+            .map(|i| Instructions { label: i.label.clone(), text: i.text.clone() })
+            .collect();
+        prompt::dynamic(&self.environment, &files)
+    }
+
+    /// What an agent's tools look like to a model.
+    pub fn tool_specs(&self, agent: &str) -> Arc<[ToolSpec]> {
+        let def = self.agent(agent);
+        self.tools
+            .iter()
+            .filter(|tool| def.is_none_or(|d| d.has_tool(tool.name())))
+            .map(|tool| ToolSpec {
+                name: tool.name().to_owned(),
+                description: tool.description(),
+                schema: tool.schema(),
+            })
+            .collect()
+    }
+}

@@ -1,0 +1,196 @@
+//! Opening, listing, starting and forking sessions, and what a front end is told of them.
+
+use super::active::Active;
+use super::{Agent, branch};
+use crate::context::Conversation;
+use crate::protocol::{
+    Event, Fault, FaultKind, Message, MessageId, NoticeLevel, Part, SessionId, SessionInfo,
+};
+use crate::session::{Project, StoreError};
+
+/// Parts of a page of history.
+const PAGE: usize = 300;
+
+impl Agent {
+    pub(super) fn announce_place(&self) {
+        self.ports.outbox.send([Event::Place(self.ports.place.clone())]);
+        if self.ports.model.is_none() {
+            self.ports.outbox.send([Event::Onboarding {
+                reason: "No API key is set, and no model was chosen.".to_owned(),
+                found: self.ports.models.found(),
+            }]);
+        }
+    }
+
+    /// Tells the front end which session is open.
+    pub(super) fn announce_session(&self, writable: bool, cut: bool) {
+        let session = self.active.turn.info().clone();
+        let status = Event::Status(self.active.turn.status());
+        let queue = Event::QueueChanged { queue: self.active.turn.queue().clone() };
+        let started = Event::SessionStarted { session, writable, cut };
+        self.active.announce(&self.ports, vec![started, queue, status]);
+    }
+
+    pub(super) async fn open_newest(&mut self) {
+        match self.ports.project.newest() {
+            Ok(Some(id)) => self.open_session(id).await,
+            Ok(None) => {
+                self.announce_session(true, false);
+                self.notice(NoticeLevel::Info, "There is no earlier session here; this is a new one.");
+            }
+            Err(error) => {
+                self.announce_session(true, false);
+                self.store_trouble(&error);
+            }
+        }
+    }
+
+    /// Opens a session in place of the one that is open.
+    pub(super) async fn open_session(&mut self, id: SessionId) {
+        if self.active.store.as_ref().is_some_and(|s| s.id() == id) {
+            return;
+        }
+        let opened = match self.ports.project.open_session(id, self.active.announcer(&self.ports)) {
+            Ok(opened) => opened,
+            Err(error) => {
+                self.announce_session(self.active.writable, false);
+                self.store_trouble(&error);
+                return;
+            }
+        };
+        let (messages, parts) = match self.whole(&opened).await {
+            Ok(all) => all,
+            Err(error) => {
+                self.announce_session(self.active.writable, false);
+                self.store_trouble(&error);
+                return;
+            }
+        };
+        let values = opened.history.values.clone();
+        let (messages, parts) = branch::current(messages, parts, &values);
+        let conversation = Conversation::from_history(messages, parts);
+        let info = self.fitted(opened.history.info.clone());
+        self.replace(info, conversation, values).await;
+        self.active.attach(&self.ports, opened.store);
+        self.active.writable = opened.writable;
+        let cut = opened.writable && self.recover();
+        self.announce_session(opened.writable, cut);
+        self.send_page(None);
+        for text in opened.notices {
+            self.notice(NoticeLevel::Warning, &text);
+        }
+    }
+
+    /// The whole session: its newest page may be all of it.
+    async fn whole(
+        &self,
+        opened: &crate::session::Opened,
+    ) -> Result<(Vec<Message>, Vec<Part>), StoreError> {
+        if opened.history.complete {
+            return Ok((opened.history.messages.clone(), opened.history.parts.clone()));
+        }
+        let all = opened.store.since_async(None).await?;
+        Ok((all.messages, all.parts))
+    }
+
+    /// A stored session whose model can no longer be had begins with the one that can.
+    fn fitted(&self, mut info: SessionInfo) -> SessionInfo {
+        if info.model == super::active::no_model()
+            && let Some(model) = &self.ports.model
+        {
+            info.model = model.clone();
+        }
+        if let Some(chosen) = &self.ports.chosen_model {
+            info.model = chosen.clone();
+        }
+        if let Some(mode) = self.ports.chosen_mode {
+            info.mode = mode;
+        }
+        info
+    }
+
+    /// Closes what a crash left open; true if the last turn was cut.
+    fn recover(&mut self) -> bool {
+        let now = self.ports.now();
+        let (cut, effects) = self.active.turn.recover(now);
+        for effect in effects {
+            if let Some(input) = self.perform(effect) {
+                self.input(input);
+            }
+        }
+        cut
+    }
+
+    async fn replace(
+        &mut self,
+        info: SessionInfo,
+        conversation: Conversation,
+        values: std::collections::BTreeMap<String, serde_json::Value>,
+    ) {
+        self.input(crate::agent::Input::Interrupt);
+        self.close_questions();
+        self.active.close().await;
+        let senders = (self.active.stream_sender.clone(), self.active.back.clone());
+        self.active = Active::build(&self.ports, info, conversation, values, senders);
+    }
+
+    /// A new session in place of the one that is open.
+    pub(super) async fn new_session(&mut self) {
+        self.input(crate::agent::Input::Interrupt);
+        self.close_questions();
+        self.active.close().await;
+        let (streams, back) = (self.active.stream_sender.clone(), self.active.back.clone());
+        let kept = self.active.turn.info().clone();
+        self.active = Active::fresh(&self.ports, streams, back);
+        // What the user chose for the last session holds for the next.
+        if kept.model != super::active::no_model() {
+            let info = super::active::model_info(&self.ports, &kept.model);
+            self.input(crate::agent::Input::SetModel(Box::new(info)));
+        }
+        self.input(crate::agent::Input::SetMode(kept.mode));
+        self.announce_session(true, false);
+    }
+
+    /// A page of history: what stands before a message, or the newest.
+    pub(super) fn send_page(&self, before: Option<MessageId>) {
+        let entries = self.active.turn.conversation().entries();
+        let end = before.map_or(entries.len(), |id| entries.partition_point(|e| e.message.id < id));
+        let mut start = end;
+        let mut count = 0;
+        while start > 0 && count < PAGE {
+            start -= 1;
+            count += entries[start].parts.len().max(1);
+        }
+        let page = &entries[start..end];
+        let event = Event::History {
+            messages: page.iter().map(|e| e.message.clone()).collect(),
+            parts: page.iter().flat_map(|e| e.parts.clone()).collect(),
+            first: start == 0,
+        };
+        self.active.announce(&self.ports, vec![event]);
+    }
+
+    /// Lists sessions; reading them is quick but not free, so it runs beside.
+    pub(super) fn list_sessions(&self, all: bool) {
+        let data_dir = self.ports.paths.data_dir.clone();
+        let project = self.ports.project.clone();
+        let back = self.active.back.clone();
+        self.ports.beside(move || {
+            let listed = if all { Project::list_all(&data_dir) } else { project.list() };
+            let event = match listed {
+                Ok(sessions) => Event::Sessions { sessions },
+                Err(error) => Event::Notice {
+                    level: NoticeLevel::Error,
+                    text: format!("The sessions could not be listed. {error}"),
+                },
+            };
+            drop(back.send(super::Back::Event(event)));
+        });
+    }
+
+    pub(super) fn store_trouble(&self, error: &StoreError) {
+        let fault: Fault = error.to_fault();
+        debug_assert_eq!(fault.kind, FaultKind::Storage);
+        self.active.announce(&self.ports, vec![Event::Error { error: fault }]);
+    }
+}

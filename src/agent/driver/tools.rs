@@ -1,0 +1,101 @@
+//! Running calls: each in a task of its own, with a token that kills it and a channel that reports.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::Value;
+use tokio::sync::watch;
+use tokio_util::sync::CancellationToken;
+
+use super::asking::ToolQuestions;
+use super::{Agent, Back};
+use crate::agent::input::Input;
+use crate::protocol::{BlobRef, FileSource, PartId};
+use crate::session::Blobs;
+use crate::tools::{BlobSink, Failure, ProgressUpdate, Tool, ToolContext};
+
+/// Live updates of a call reach the screen at most so often.
+const PROGRESS_EVERY: Duration = Duration::from_millis(100);
+
+impl Agent {
+    /// The tool with this name, if the session's agent has it.
+    pub(super) fn tool(&self, name: &str) -> Option<Arc<dyn Tool>> {
+        let agent = self.ports.agent(&self.active.turn.info().agent);
+        self.ports
+            .tools
+            .iter()
+            .find(|t| t.name() == name && agent.is_none_or(|a| a.has_tool(name)))
+            .map(Arc::clone)
+    }
+
+    /// What a tool may use.
+    pub(super) fn tool_context(&self, part: PartId) -> ToolContext {
+        let session = self.active.turn.info().id;
+        let mut context = ToolContext::new(
+            (session, part),
+            Arc::clone(&self.ports.workspace),
+            Arc::clone(&self.active.reads),
+            Arc::clone(&self.active.output),
+        );
+        if !self.ports.headless {
+            context.ask = Some(Arc::new(ToolQuestions::new(self.active.back.clone())));
+        }
+        if let Some(store) = &self.active.store {
+            context.blobs = Some(Arc::new(Keep(store.blobs())));
+        }
+        context
+    }
+
+    /// Starts a call. Its result comes back as `Input::ToolEnded`.
+    pub(super) fn run_tool(&mut self, part: PartId, name: &str, input: Value) -> Option<Input> {
+        let Some(tool) = self.tool(name) else {
+            let result = Err(Failure::new(format!("There is no tool {name}.")));
+            return Some(Input::ToolEnded { part, result });
+        };
+        let mut context = self.tool_context(part);
+        let (progress, updates) = watch::channel(ProgressUpdate::default());
+        context.progress = progress;
+        let token = CancellationToken::new();
+        context.cancel = token.clone();
+        self.active.tools.insert(part, token);
+        let back = self.active.back.clone();
+        tokio::spawn(forward(part, updates, back.clone()));
+        tokio::spawn(async move {
+            // A panic in a tool is that call's failure and nobody else's.
+            let result = match tokio::spawn(tool.run(input, context)).await {
+                Ok(result) => result,
+                Err(error) => Err(Failure::new(format!(
+                    "The tool failed in a way that it should not: {error}. Try another way."
+                ))),
+            };
+            drop(back.send(Back::Input(Input::ToolEnded { part, result })));
+        });
+        None
+    }
+}
+
+/// Passes live updates on, at most ten a second, until the call has ended.
+async fn forward(
+    part: PartId,
+    mut updates: watch::Receiver<ProgressUpdate>,
+    back: tokio::sync::mpsc::UnboundedSender<Back>,
+) {
+    while updates.changed().await.is_ok() {
+        let update = updates.borrow_and_update().clone();
+        if back.send(Back::Input(Input::Progress { part, update })).is_err() {
+            return;
+        }
+        tokio::time::sleep(PROGRESS_EVERY).await;
+    }
+}
+
+/// Keeps what tools attach in the project's blob store.
+#[derive(Debug)]
+struct Keep(Blobs);
+
+impl BlobSink for Keep {
+    fn keep(&self, _mime: &str, bytes: &[u8]) -> Result<FileSource, String> {
+        let kept: Result<BlobRef, _> = self.0.put(bytes);
+        kept.map(FileSource::Blob).map_err(|e| e.to_string())
+    }
+}

@@ -1,0 +1,145 @@
+//! `dunlin exec`: one task, no screen.
+
+use std::io::{IsTerminal, Read};
+use std::sync::mpsc;
+use std::time::Duration;
+
+use tokio::sync::mpsc::unbounded_channel;
+
+use super::arguments::{Exec, Options};
+use crate::agent::driver::Begin;
+use crate::app::{self, Wishes};
+use crate::error::AppError;
+use crate::headless::{self, Format, Task, exit};
+use crate::protocol::{PromptInput, link};
+
+/// With a prompt on the command line, standard input that stays silent for so long is left alone.
+const STDIN_PATIENCE: Duration = Duration::from_secs(3);
+
+pub(super) fn run(options: &Options, exec: Exec) -> u8 {
+    let format = if exec.json { Format::Json } else { Format::Text };
+    let wishes = options.wishes(true);
+    let prompt = prompt(exec.prompt);
+    let task = match (prompt, options.newest || options.resume.is_some()) {
+        (Some(text), _) => Task::Prompt(PromptInput { text, files: Vec::new() }),
+        (None, true) => Task::Continue,
+        (None, false) => {
+            let hint = "Write it after `exec`, or pipe it in.";
+            return refuse(format, &AppError::usage("There is no prompt.", hint));
+        }
+    };
+    match start(options, wishes, task, format) {
+        Ok(code) => code,
+        Err(error) => refuse(format, &error),
+    }
+}
+
+/// Runs a task headless in the current process.
+pub(super) fn start(
+    options: &Options,
+    wishes: Wishes,
+    task: Task,
+    format: Format,
+) -> Result<u8, AppError> {
+    let begin = options.begin()?;
+    let ground = app::ground(&wishes)?;
+    super::interactive::log(options.log.as_deref(), &ground.paths);
+    let runtime = app::runtime()?;
+    let (ops, receiver) = unbounded_channel();
+    let (outbox, inbox) = link::events();
+    let code = runtime.block_on(async move {
+        let agent = tokio::spawn(app::run_agent(ground, wishes, begin, (receiver, outbox)));
+        let code = headless::run(task, format, ops, inbox).await;
+        // The agent has drained the writer when it says `Closed`; a second Ctrl-C does not wait.
+        if code != exit::INTERRUPTED {
+            drop(agent.await);
+        }
+        code
+    });
+    runtime.shutdown_background();
+    Ok(code)
+}
+
+fn refuse(format: Format, error: &AppError) -> u8 {
+    headless::print_fault(format, &error.to_fault());
+    error.code
+}
+
+/// The prompt with what is piped in; none if there is neither.
+fn prompt(argument: Option<String>) -> Option<String> {
+    let piped = piped(argument.is_some());
+    match (argument.filter(|t| !t.trim().is_empty()), piped.filter(|t| !t.trim().is_empty())) {
+        (Some(text), Some(more)) => Some(format!("{text}\n\n{more}")),
+        (text, more) => text.or(more),
+    }
+}
+
+fn piped(has_prompt: bool) -> Option<String> {
+    let mut stdin = std::io::stdin();
+    if stdin.is_terminal() {
+        return None;
+    }
+    let (sender, receiver) = mpsc::channel();
+    std::thread::spawn(move || {
+        let mut all = Vec::new();
+        let mut chunk = vec![0; 65_536];
+        loop {
+            match stdin.read(&mut chunk) {
+                Ok(0) | Err(_) => break,
+                Ok(count) => {
+                    all.extend_from_slice(&chunk[..count]);
+                    if sender.send(None).is_err() {
+                        return;
+                    }
+                }
+            }
+        }
+        let text = String::from_utf8_lossy(&all).into_owned();
+        // The main thread may have given up on a silent pipe.
+        drop(sender.send(Some(text)));
+    });
+    loop {
+        let next = if has_prompt {
+            receiver.recv_timeout(STDIN_PATIENCE).ok()
+        } else {
+            receiver.recv().ok()
+        };
+        match next? {
+            Some(text) => return Some(text),
+            // Something came: then the rest is waited for, however slow it is.
+            None => match receiver.recv().ok()? {
+                Some(text) => return Some(text),
+                None => {}
+            },
+        }
+    }
+}
+
+impl Options {
+    /// The options as the composition root takes them.
+    pub(super) fn wishes(&self, headless: bool) -> Wishes {
+        Wishes {
+            model: self.model.clone(),
+            mode: self.mode,
+            agent: self.agent.clone(),
+            folder: self.folder.clone(),
+            no_sandbox: self.no_sandbox,
+            config: self.config.clone(),
+            max_steps: self.max_steps,
+            headless,
+        }
+    }
+
+    /// Which session to begin with.
+    pub(super) fn begin(&self) -> Result<Begin, AppError> {
+        match (&self.resume, self.newest) {
+            (Some(id), _) => id
+                .parse()
+                .map(Begin::Open)
+                .map_err(|e| AppError::usage(format!("{e}."), "`dunlin sessions list` shows them.")),
+            (None, true) => Ok(Begin::Newest),
+            (None, false) => Ok(Begin::New),
+        }
+    }
+}
+

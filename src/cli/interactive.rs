@@ -1,0 +1,104 @@
+//! `dunlin`: the screen. The first frame comes before the runtime; the agent starts behind it.
+
+use std::path::Path;
+use std::sync::OnceLock;
+
+use tokio::sync::mpsc::unbounded_channel;
+
+use super::arguments::Options;
+use super::fail;
+use crate::app;
+use crate::config::paths::Paths;
+use crate::error::AppError;
+use crate::headless::exit;
+use crate::protocol::link;
+use crate::tui::{self, AgentLink, Start, TuiError};
+
+pub(super) fn run(options: &Options, prompt: Option<String>, scripted: bool) -> u8 {
+    match start(options, prompt, scripted) {
+        Ok(code) => code,
+        Err(error) => fail(&error, error.code),
+    }
+}
+
+fn start(options: &Options, prompt: Option<String>, scripted: bool) -> Result<u8, AppError> {
+    let begin = options.begin()?;
+    let wishes = options.wishes(false);
+    let ground = app::ground(&wishes)?;
+    log(options.log.as_deref(), &ground.paths);
+    let mut settings = ground.config.ui.clone();
+    settings.plain |= options.plain;
+    let start = Start {
+        settings,
+        version: env!("CARGO_PKG_VERSION"),
+        worktree_label: app::shown(&ground.worktree, &ground.paths.home),
+        initial_prompt: prompt,
+        history_file: Some(ground.paths.data_dir.join("history")),
+        scripted_notice: scripted,
+        connect: Box::new(move || {
+            let (ops, receiver) = unbounded_channel();
+            let (outbox, events) = link::events();
+            let failed = outbox.clone();
+            let spawned = std::thread::Builder::new().name("dunlin-agent".to_owned()).spawn(move || {
+                match app::runtime() {
+                    Ok(runtime) => {
+                        runtime.block_on(app::run_agent(ground, wishes, begin, (receiver, outbox)));
+                        runtime.shutdown_background();
+                    }
+                    Err(error) => report(&outbox, &error),
+                }
+            });
+            if let Err(error) = spawned {
+                let text = format!("The agent's thread could not be started: {error}.");
+                report(&failed, &AppError::new(text, "Close other programs and start again."));
+            }
+            AgentLink { ops, events }
+        }),
+    };
+    match tui::run(start) {
+        Ok(ended) => {
+            if !ended.farewell.is_empty() {
+                super::print(ended.farewell);
+            }
+            Ok(ended.code)
+        }
+        Err(TuiError::NoTerminal) => Err(AppError::usage(
+            "There is no terminal to draw on.",
+            "Use `dunlin exec \"…\"` to run a task without one.",
+        )),
+        Err(error) => Err(AppError { code: exit::ERROR, ..AppError::new(error.to_string(), "") }),
+    }
+}
+
+fn report(outbox: &link::Outbox, error: &AppError) {
+    outbox.send([
+        crate::protocol::Event::Error { error: error.to_fault() },
+        crate::protocol::Event::Closed,
+    ]);
+}
+
+/// Logs to a file: the one that was asked for, or a rotating one if `DUNLIN_LOG` names a level.
+pub(super) fn log(file: Option<&Path>, paths: &Paths) {
+    static GUARD: OnceLock<tracing_appender::non_blocking::WorkerGuard> = OnceLock::new();
+    let level = std::env::var("DUNLIN_LOG").ok();
+    let appender = match (file, &level) {
+        (Some(file), _) => {
+            let folder = file.parent().filter(|f| !f.as_os_str().is_empty());
+            let name = file.file_name().unwrap_or_default();
+            tracing_appender::rolling::never(folder.unwrap_or(Path::new(".")), name)
+        }
+        (None, Some(_)) => tracing_appender::rolling::daily(paths.data_dir.join("log"), "dunlin.log"),
+        (None, None) => return,
+    };
+    let (writer, guard) = tracing_appender::non_blocking(appender);
+    if GUARD.set(guard).is_err() {
+        return;
+    }
+    let filter = tracing_subscriber::EnvFilter::new(level.as_deref().unwrap_or("dunlin=info"));
+    let made = tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(writer)
+        .with_ansi(false)
+        .try_init();
+    drop(made);
+}

@@ -1,0 +1,58 @@
+//! One JSON event a line (docs/exec-json.md).
+
+use std::io::{self, Write};
+
+use super::Printer;
+use crate::protocol::{Event, TurnEnd};
+
+/// Version of the line format; said in `session.started`.
+const FORMAT: u32 = 1;
+
+/// Prints the public events as JSON lines.
+#[derive(Debug)]
+pub(super) struct JsonPrinter<W> {
+    out: W,
+}
+
+impl<W: Write> JsonPrinter<W> {
+    pub(super) const fn new(out: W) -> Self {
+        Self { out }
+    }
+}
+
+impl<W: Write> Printer for JsonPrinter<W> {
+    fn event(&mut self, event: &Event) -> io::Result<()> {
+        if !is_public(event) {
+            return Ok(());
+        }
+        let mut value = serde_json::to_value(event).map_err(io::Error::other)?;
+        if let (Event::SessionStarted { .. }, Some(fields)) = (event, value.as_object_mut()) {
+            fields.insert("format".to_owned(), FORMAT.into());
+        }
+        let mut line = value.to_string();
+        line.push('\n');
+        self.out.write_all(line.as_bytes())?;
+        self.out.flush()
+    }
+
+    fn end(&mut self, _reason: TurnEnd) -> io::Result<()> {
+        self.out.flush()
+    }
+}
+
+/// Screens' own events are not part of the contract.
+const fn is_public(event: &Event) -> bool {
+    !matches!(
+        event,
+        Event::History { .. }
+            | Event::Status(_)
+            | Event::Place(_)
+            | Event::Sessions { .. }
+            | Event::Models { .. }
+            | Event::Files { .. }
+            | Event::Output { .. }
+            | Event::UndoPreview { .. }
+            | Event::Onboarding { .. }
+            | Event::Closed
+    )
+}

@@ -1,0 +1,141 @@
+//! The answer on stdout, what happens meanwhile on stderr.
+
+use std::collections::{HashMap, HashSet};
+use std::io::{self, Write};
+
+use super::Printer;
+use crate::protocol::{
+    AskBody, Event, MessageId, NoticeLevel, Part, PartBody, PartId, Role, ToolState, TurnEnd,
+};
+
+/// Prints for a person or a script that wants the answer alone.
+#[derive(Debug)]
+pub(super) struct TextPrinter<O, E> {
+    out: O,
+    err: E,
+    /// Messages of the assistant that are no summaries.
+    said: HashSet<MessageId>,
+    /// Texts of the newest message, by part, in order.
+    texts: Vec<(PartId, String)>,
+    newest: Option<MessageId>,
+    told: HashMap<PartId, &'static str>,
+}
+
+impl<O: Write, E: Write> TextPrinter<O, E> {
+    pub(super) fn new(out: O, err: E) -> Self {
+        Self {
+            out,
+            err,
+            said: HashSet::new(),
+            texts: Vec::new(),
+            newest: None,
+            told: HashMap::new(),
+        }
+    }
+
+    fn part(&mut self, part: &Part) -> io::Result<()> {
+        match &part.body {
+            PartBody::Text { text, ignored, .. } if self.said.contains(&part.message) => {
+                if self.newest != Some(part.message) {
+                    self.progress_texts()?;
+                    self.newest = Some(part.message);
+                }
+                self.texts.retain(|(id, _)| *id != part.id);
+                if !ignored {
+                    self.texts.push((part.id, text.clone()));
+                }
+                Ok(())
+            }
+            PartBody::Tool(tool) => self.tool(part.id, &tool.tool, &tool.state),
+            _ => Ok(()),
+        }
+    }
+
+    /// What the model said before it went on working is progress.
+    fn progress_texts(&mut self) -> io::Result<()> {
+        for (_, text) in std::mem::take(&mut self.texts) {
+            if !text.trim().is_empty() {
+                writeln!(self.err, "{}", text.trim())?;
+            }
+        }
+        Ok(())
+    }
+
+    fn tool(&mut self, id: PartId, name: &str, state: &ToolState) -> io::Result<()> {
+        let (title, mark) = match state {
+            ToolState::Completed { title, .. } => (title, "✓"),
+            ToolState::Error { title, .. } => (title, "✗"),
+            _ => return Ok(()),
+        };
+        if self.told.insert(id, mark) == Some(mark) {
+            return Ok(());
+        }
+        match state {
+            ToolState::Error { error, .. } => {
+                let first = error.lines().next().unwrap_or_default();
+                writeln!(self.err, "{mark} {name} {title}: {first}")
+            }
+            _ => writeln!(self.err, "{mark} {name} {title}"),
+        }
+    }
+}
+
+impl<O: Write, E: Write> Printer for TextPrinter<O, E> {
+    fn event(&mut self, event: &Event) -> io::Result<()> {
+        match event {
+            Event::MessageCreated { message } => {
+                if message.role == Role::Assistant && !message.summary {
+                    self.said.insert(message.id);
+                }
+                Ok(())
+            }
+            Event::PartUpdated { part } => self.part(part),
+            Event::PartDelta { part, delta, .. } => {
+                if let Some((_, text)) = self.texts.iter_mut().find(|(id, _)| id == part) {
+                    text.push_str(delta);
+                }
+                Ok(())
+            }
+            Event::Retry { attempt, delay_ms, error } => writeln!(
+                self.err,
+                "⟲ attempt {attempt} failed: {} Trying again in {} s.",
+                error.message,
+                delay_ms.div_ceil(1_000)
+            ),
+            Event::Compacted { before_tokens, after_tokens, .. } => {
+                writeln!(self.err, "⌁ compacted {before_tokens} → {after_tokens} tokens")
+            }
+            Event::Notice { level: NoticeLevel::Info, .. } => Ok(()),
+            Event::Notice { text, .. } => writeln!(self.err, "! {text}"),
+            Event::Asked { ask } => match &ask.body {
+                AskBody::Permission { subject, tool, .. } => writeln!(
+                    self.err,
+                    "? {tool} needs permission, and nobody can be asked: {subject}\n  Allow it with a rule in \
+                     [permission], or use --mode auto-edit or --mode auto."
+                ),
+                AskBody::DoomLoop { subject, repeats, .. } => {
+                    writeln!(self.err, "! the same call {repeats} times in a row: {subject}")
+                }
+                _ => Ok(()),
+            },
+            Event::Error { error } => writeln!(self.err, "dunlin: {error}"),
+            Event::Onboarding { reason, .. } => writeln!(
+                self.err,
+                "dunlin: {reason} Set ANTHROPIC_API_KEY, OPENAI_API_KEY or GEMINI_API_KEY, run `dunlin auth \
+                 login`, or try `dunlin demo`."
+            ),
+            _ => Ok(()),
+        }
+    }
+
+    fn end(&mut self, _reason: TurnEnd) -> io::Result<()> {
+        let texts: Vec<String> =
+            std::mem::take(&mut self.texts).into_iter().map(|(_, text)| text).collect();
+        let answer = texts.join("\n");
+        if !answer.trim().is_empty() {
+            writeln!(self.out, "{}", answer.trim_end())?;
+        }
+        self.out.flush()?;
+        self.err.flush()
+    }
+}

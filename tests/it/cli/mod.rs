@@ -1,0 +1,3 @@
+//! The command line as scripts use it: the real binary, the scripted provider, the contract.
+
+mod exec;
