@@ -1,17 +1,61 @@
-//! What was said, kept.
-use crate::protocol::{Message, Part, PartId, SessionInfo};
-/// temp
-#[derive(Debug, Clone, PartialEq)]
-pub enum Record {
-    Message(Message),
-    Part(Part),
-    Append {
-        part: PartId,
-        text: String,
-    },
-    Value {
-        name: String,
-        value: serde_json::Value,
-    },
-    Info(SessionInfo),
+//! What was said, kept. The store of one worktree's sessions.
+//!
+//! ```text
+//! Project ── create / open ─▶ SessionStore ── Commit ─▶ writer ─▶ journal ─▶ Announce
+//!    │                             │                      ├─▶ syncer (fdatasync)
+//!    └── list, search, gc, …       └── page, since ──▶ view (sled, meta.json) ◀── reads the journal
+//! ```
+//!
+//! The journal is the truth; everything else can be made again from it (docs/durability.md). Three
+//! threads per open session, so that neither a disk's fdatasync nor sled ever stands in the way of
+//! the next record. Only `db` names sled.
+
+mod archive;
+mod blob;
+mod branch;
+mod commit;
+mod db;
+mod error;
+mod export;
+mod facts;
+mod follow;
+mod gc;
+mod history;
+mod image;
+mod journal;
+mod keys;
+mod list;
+mod meta;
+mod place;
+mod project;
+mod record;
+mod redact;
+mod search;
+mod store;
+mod syncer;
+mod view;
+mod writer;
+
+pub use blob::Blobs;
+pub use branch::Fork;
+pub use commit::{Announce, Commit, Record, Sync};
+pub use error::StoreError;
+pub use export::ExportFormat;
+pub use follow::Follower;
+pub use gc::{DiskUse, GcPolicy, GcReport};
+pub use history::{History, PAGE_PARTS, Page};
+pub use meta::SummaryPatch;
+pub use project::Project;
+pub use record::FORMAT;
+pub use redact::{REDACTED, Redactor};
+pub use search::{Hit, SearchQuery};
+pub use store::{Opened, SessionStore};
+
+/// A journal up to this size is read whole on opening: quicker than opening sled.
+const SMALL: u64 = 1 << 20;
+
+/// True if a panic on a thread of this name is caught by the store: sled panics on damaged files,
+/// and a panic hook must then neither restore the terminal nor print.
+pub fn panic_is_contained(thread: Option<&str>) -> bool {
+    thread == Some(view::THREAD)
 }

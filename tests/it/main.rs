@@ -5,3 +5,5 @@ mod snapshot;
 mod support;
 mod tidy;
 mod wire;
+//! All integration tests, in one binary.
+mod session;

@@ -1,0 +1,277 @@
+//! Tidying up: delete, rename, archive, and the clean-up that `dunlin gc` and the start run.
+//!
+//! Nothing here touches a session that some process has open. A dry run tells what would be done.
+
+use std::collections::HashSet;
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use super::archive;
+use super::commit::Record;
+use super::error::StoreError;
+use super::list;
+use super::meta::{Meta, modified};
+use super::place::{Claim, Lock, Place};
+use super::project::{Project, open_journal};
+use crate::protocol::{BlobRef, FileSource, Millis, PartBody, SessionId, ToolState};
+
+/// What may be cleaned up, and when.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct GcPolicy {
+    /// The time now, in milliseconds since the epoch.
+    pub now: Millis,
+    /// Full outputs older than this many days go.
+    pub output_days: u32,
+    /// Sessions untouched for this many days are packed; 0 for never.
+    pub archive_days: u32,
+    /// True: nothing is changed, only told.
+    pub dry_run: bool,
+}
+
+/// What was cleaned up, or would be.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct GcReport {
+    /// Full outputs removed.
+    pub outputs: u64,
+    /// Blobs that no session refers to, removed.
+    pub blobs: u64,
+    /// Sessions packed.
+    pub archived: Vec<SessionId>,
+    /// Left-overs removed: sessions without a message, set-aside views, temporary files.
+    pub leftovers: u64,
+    /// Bytes that became free (of a dry run: that would, packing estimated at one quarter).
+    pub freed: u64,
+    /// What could not be done, one sentence each.
+    pub problems: Vec<String>,
+}
+
+impl GcPolicy {
+    fn before(&self, days: u32) -> Millis {
+        let age = Duration::from_hours(24 * u64::from(days));
+        self.now - age.as_millis() as Millis
+    }
+}
+
+/// Bytes that a file or folder takes on disk.
+pub(super) fn size(path: &Path) -> u64 {
+    let Ok(facts) = fs::symlink_metadata(path) else {
+        return 0;
+    };
+    if !facts.is_dir() {
+        return facts.blocks() * 512;
+    }
+    let entries = fs::read_dir(path).into_iter().flatten().flatten();
+    entries.map(|entry| size(&entry.path())).sum()
+}
+
+impl Project {
+    /// Takes a closed session for a change from outside.
+    fn take(&self, id: SessionId) -> Result<(Place, Lock), StoreError> {
+        let place = self.existing(id)?;
+        match place.claim()? {
+            Claim::Ours(lock) => Ok((place, lock)),
+            Claim::Taken(pid) => Err(StoreError::OpenElsewhere { id, pid }),
+        }
+    }
+
+    /// Deletes a session with its outputs. Refused while some process has it open. (Blobs that only
+    /// it used go with the next `gc`.)
+    pub fn delete(&self, id: SessionId) -> Result<(), StoreError> {
+        let (place, _lock) = self.take(id)?;
+        let io = |e| StoreError::io("delete", &place.folder, e);
+        // the name goes first, so that a crash leaves no half session in listings
+        let doomed = self.sessions_dir().join(format!("deleted-{id}"));
+        fs::rename(&place.folder, &doomed).map_err(io)?;
+        fs::remove_dir_all(&doomed).map_err(io)
+    }
+
+    /// Names a session that nobody has open. (The owner of an open one commits `Record::Info`.)
+    pub fn rename(&self, id: SessionId, title: &str) -> Result<(), StoreError> {
+        let (place, _lock) = self.take(id)?;
+        archive::unpack(&place)?;
+        let image = archive::image(&place)?;
+        let mut info = image.info.ok_or_else(|| super::project::no_facts(&place))?;
+        title.trim().clone_into(&mut info.title);
+        let mut journal = open_journal(&place, &mut Vec::new())?;
+        journal.append(&[Record::Info(info.clone())])?;
+        journal
+            .file()
+            .sync_data()
+            .map_err(|e| StoreError::io("sync", &place.journal(), e))?;
+        if let Some(mut meta) = Meta::read(&place) {
+            meta.summary.info = info;
+            meta.summary.archived = false;
+            meta.write(&place)?;
+        }
+        Ok(())
+    }
+
+    /// Packs a session away: its view goes, its journal is compressed. Opening brings it back.
+    /// Returns the bytes that became free. Refused while some process has it open.
+    pub fn archive(&self, id: SessionId) -> Result<u64, StoreError> {
+        archive::pack(&self.existing(id)?)
+    }
+
+    /// Bytes on disk: of each session, of all blobs, and of the snapshots.
+    pub fn disk_use(&self) -> Result<DiskUse, StoreError> {
+        let places = list::places(&[self.sessions_dir()])?;
+        Ok(DiskUse {
+            sessions: places.iter().map(|p| (p.id, size(&p.folder))).collect(),
+            blobs: size(self.blobs().folder()),
+            snapshots: size(&self.snapshot_dir()),
+        })
+    }
+
+    /// Cleans up: old outputs, idle sessions, blobs nobody refers to, left-overs.
+    pub fn gc(&self, policy: &GcPolicy) -> Result<GcReport, StoreError> {
+        let mut report = GcReport::default();
+        let mut blobs_in_doubt = false;
+        let mut used = HashSet::new();
+        for place in list::places(&[self.sessions_dir()])? {
+            match referenced(&place) {
+                Ok(names) => used.extend(names),
+                // a session that cannot be read may refer to any blob
+                Err(_) => blobs_in_doubt = true,
+            }
+            clean_outputs(&place.out(), policy, &mut report);
+            clean_session(&place, policy, &mut report);
+        }
+        for path in entries(&self.sessions_dir()) {
+            let name = path.file_name().unwrap_or_default().to_string_lossy();
+            if name.starts_with("deleted-") {
+                remove(&path, policy, &mut report);
+            }
+        }
+        if !blobs_in_doubt {
+            self.clean_blobs(&used, policy, &mut report);
+        }
+        Ok(report)
+    }
+
+    fn clean_blobs(&self, used: &HashSet<BlobRef>, policy: &GcPolicy, report: &mut GcReport) {
+        // a blob is stored before the part that refers to it, maybe by another process right now
+        let young = policy.before(1);
+        for fan in entries(self.blobs().folder()) {
+            for path in entries(&fan) {
+                let name = path.file_name().unwrap_or_default().to_string_lossy();
+                let blob = BlobRef(format!("blob:{name}"));
+                if !used.contains(&blob) && modified(&path) < young {
+                    report.blobs += 1;
+                    free(&path, policy, report);
+                }
+            }
+        }
+    }
+}
+
+/// Bytes on disk.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct DiskUse {
+    /// Of each session.
+    pub sessions: Vec<(SessionId, u64)>,
+    /// Of the blobs of all sessions.
+    pub blobs: u64,
+    /// Of the snapshots.
+    pub snapshots: u64,
+}
+
+fn entries(folder: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    entries.map(|entry| entry.path()).collect()
+}
+
+fn free(path: &Path, policy: &GcPolicy, report: &mut GcReport) {
+    report.freed += size(path);
+    if policy.dry_run {
+        return;
+    }
+    let removed = if path.is_dir() {
+        fs::remove_dir_all(path)
+    } else {
+        fs::remove_file(path)
+    };
+    if let Err(error) = removed {
+        report
+            .problems
+            .push(StoreError::io("remove", path, error).to_string());
+    }
+}
+
+fn remove(path: &Path, policy: &GcPolicy, report: &mut GcReport) {
+    report.leftovers += 1;
+    free(path, policy, report);
+}
+
+fn clean_outputs(out: &Path, policy: &GcPolicy, report: &mut GcReport) {
+    let old = policy.before(policy.output_days);
+    for path in entries(out) {
+        if modified(&path) < old {
+            report.outputs += 1;
+            free(&path, policy, report);
+        }
+    }
+}
+
+fn clean_session(place: &Place, policy: &GcPolicy, report: &mut GcReport) {
+    if place.is_taken() {
+        return;
+    }
+    let journal = place.journal();
+    let day = policy.before(1);
+    let empty = Meta::read_or_mend(place).is_some_and(|meta| meta.summary.messages == 0);
+    let bare = !journal.exists() && !place.archive().exists();
+    let touched = modified(&journal).max(modified(&place.folder));
+    if (empty || bare) && touched < day {
+        remove(&place.folder, policy, report);
+        return;
+    }
+    for path in entries(&place.folder) {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        let leftover = name == "db.damaged" || name.contains("tmp");
+        if leftover && modified(&path) < day {
+            remove(&path, policy, report);
+        }
+    }
+    let idle = policy.archive_days > 0 && modified(&journal) < policy.before(policy.archive_days);
+    if idle && journal.exists() {
+        report.archived.push(place.id);
+        if policy.dry_run {
+            report.freed += size(&place.db()) + size(&journal) / 4 * 3;
+            return;
+        }
+        match archive::pack(place) {
+            Ok(freed) => report.freed += freed,
+            Err(error) => report.problems.push(error.to_string()),
+        }
+    }
+}
+
+/// The blobs that a session refers to.
+fn referenced(place: &Place) -> Result<Vec<BlobRef>, StoreError> {
+    let image = archive::image(place)?;
+    let mut names = Vec::new();
+    for part in image.parts.values() {
+        let files = match &part.body {
+            PartBody::File(file) => std::slice::from_ref(file),
+            PartBody::Tool(tool) => match &tool.state {
+                ToolState::Completed { attachments, .. } => attachments,
+                _ => continue,
+            },
+            _ => continue,
+        };
+        names.extend(files.iter().filter_map(|file| match &file.source {
+            FileSource::Blob(blob) => Some(blob.clone()),
+            FileSource::Path(_) => None,
+        }));
+    }
+    // what is queued is a value, and may hold files too
+    for value in image.values.values() {
+        names.extend(super::redact::strings(value).filter_map(|text| {
+            let whole = text.starts_with("blob:") && text.len() == 69;
+            whole.then(|| BlobRef(text.to_owned()))
+        }));
+    }
+    Ok(names)
+}

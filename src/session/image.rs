@@ -1,0 +1,231 @@
+//! A session read into memory from its journal: the view that needs nothing but the journal.
+//!
+//! Used where sled is not worth it or not possible: small sessions, sessions open elsewhere,
+//! exports, imports, search, forks, and as the way out when sled fails. `db` gives the same answers
+//! from disk.
+
+use std::collections::{BTreeMap, HashMap};
+use std::io;
+use std::path::Path;
+
+use serde_json::Value;
+
+use super::error::StoreError;
+use super::facts::Facts;
+use super::history::{History, PAGE_BYTES, Page};
+use super::journal::{Found, Lines};
+use super::record::{self, FORMAT, Line, Record, Unreadable};
+use crate::protocol::{Message, MessageId, Part, PartBody, PartId, SessionInfo, ToolState};
+
+/// All records of a journal, folded.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Image {
+    pub(super) info: Option<SessionInfo>,
+    pub(super) messages: BTreeMap<MessageId, Message>,
+    pub(super) parts: BTreeMap<(MessageId, PartId), Part>,
+    pub(super) values: BTreeMap<String, Value>,
+    pub(super) facts: Facts,
+    owners: HashMap<PartId, MessageId>,
+    /// Number of the last commit.
+    pub(super) n: u64,
+    /// Offset after the last line read.
+    pub(super) end: u64,
+    /// Lines and records that could not be used.
+    pub(super) damaged: u64,
+}
+
+impl Image {
+    /// Reads a whole journal (up to `to`, or its end).
+    pub(super) fn read(path: &Path, to: Option<u64>) -> Result<Self, StoreError> {
+        let mut image = Self::default();
+        image.catch_up(path, to)?;
+        Ok(image)
+    }
+
+    /// Reads what was written since. Returns how many lines were new.
+    pub(super) fn catch_up(&mut self, path: &Path, to: Option<u64>) -> Result<u64, StoreError> {
+        let io = |e: io::Error| StoreError::io("read the journal", path, e);
+        let mut lines = Lines::open(path, self.end, to).map_err(io)?;
+        let mut count = 0;
+        while let Some(found) = lines.next().map_err(io)? {
+            count += 1;
+            match found {
+                Found::Damaged { end } => {
+                    self.damaged += 1;
+                    self.end = end;
+                }
+                Found::Line { json, end } => {
+                    match record::decode(json) {
+                        Ok(line) => self.apply(&line),
+                        Err(Unreadable::Newer(found)) => {
+                            return Err(StoreError::Newer {
+                                path: path.to_owned(),
+                                found,
+                                known: FORMAT,
+                            });
+                        }
+                        Err(Unreadable::Malformed(_)) => self.damaged += 1,
+                    }
+                    self.end = end;
+                }
+            }
+        }
+        Ok(count)
+    }
+
+    /// Folds one commit in.
+    pub(super) fn apply(&mut self, line: &Line<'_>) {
+        self.n = line.n;
+        for stored in &line.records {
+            match stored.owned() {
+                Some(record) => self.record(record),
+                None => self.damaged += 1,
+            }
+        }
+    }
+
+    /// Folds one record in.
+    pub(super) fn record(&mut self, record: Record) {
+        match record {
+            Record::Message(message) => self.message(message),
+            Record::Part(part) => self.part(part),
+            Record::Info(info) => self.info = Some(info),
+            Record::Value { name, value } => {
+                if value == Value::Null {
+                    self.values.remove(&name);
+                } else {
+                    self.values.insert(name, value);
+                }
+            }
+            Record::Append { part, text } => {
+                if !self.append(part, &text) {
+                    self.damaged += 1;
+                }
+            }
+        }
+    }
+
+    fn message(&mut self, message: Message) {
+        self.facts.message(self.messages.get(&message.id), &message);
+        self.messages.insert(message.id, message);
+    }
+
+    fn part(&mut self, part: Part) {
+        self.facts.prompt(&part);
+        if can_grow(&part) {
+            self.owners.insert(part.id, part.message);
+        } else {
+            self.owners.remove(&part.id);
+        }
+        let id = part.id;
+        if self.parts.insert((part.message, id), part).is_none() {
+            self.facts.new_part(id);
+        }
+    }
+
+    fn append(&mut self, id: PartId, text: &str) -> bool {
+        let Some(&message) = self.owners.get(&id) else {
+            return false;
+        };
+        self.parts
+            .get_mut(&(message, id))
+            .is_some_and(|part| record::append(part, text))
+    }
+
+    /// One part by id.
+    pub(super) fn find(&self, id: PartId) -> Option<Part> {
+        let mut all = self.parts.iter().rev();
+        all.find(|((_, part), _)| *part == id)
+            .map(|(_, part)| part.clone())
+    }
+
+    /// The messages before `before` (the newest if none), about `most_parts` of parts.
+    pub(super) fn page(&self, before: Option<MessageId>, most_parts: usize) -> Page {
+        let mut page = Page::default();
+        let (mut count, mut bytes) = (0, 0);
+        let older = self
+            .messages
+            .range(..before.unwrap_or(MessageId::from_raw(u128::MAX)));
+        let mut older = older.rev();
+        for (&id, message) in older.by_ref() {
+            page.messages.push(message.clone());
+            let range = (id, PartId::from_raw(0))..=(id, PartId::from_raw(u128::MAX));
+            for (_, part) in self.parts.range(range).rev() {
+                count += 1;
+                bytes += weight(part);
+                page.parts.push(part.clone());
+            }
+            if count >= most_parts || bytes >= PAGE_BYTES {
+                break;
+            }
+        }
+        page.first = older.next().is_none();
+        page.messages.reverse();
+        page.parts.reverse();
+        page
+    }
+
+    /// The messages from `from` on, with their parts.
+    pub(super) fn since(&self, from: MessageId) -> Page {
+        let page_parts = self.parts.range((from, PartId::from_raw(0))..);
+        Page {
+            messages: self
+                .messages
+                .range(from..)
+                .map(|(_, m)| m.clone())
+                .collect(),
+            parts: page_parts.map(|(_, p)| p.clone()).collect(),
+            first: self
+                .messages
+                .keys()
+                .next()
+                .is_none_or(|first| *first >= from),
+        }
+    }
+
+    /// A history of `page`, or none if the session's facts are not in the journal.
+    pub(super) fn history(&self, page: Page) -> Option<History> {
+        Some(History {
+            info: self.info.clone()?,
+            messages: page.messages,
+            parts: page.parts,
+            values: self.values.clone(),
+            complete: page.first,
+            last_id: self.facts.last_id(),
+        })
+    }
+
+    /// The whole session, or none if the session's facts are not in the journal.
+    pub(super) fn into_history(self) -> Option<History> {
+        Some(History {
+            info: self.info?,
+            last_id: self.facts.last_id(),
+            messages: self.messages.into_values().collect(),
+            parts: self.parts.into_values().collect(),
+            values: self.values,
+            complete: true,
+        })
+    }
+}
+
+/// True for parts that `Record::Append` may follow.
+fn can_grow(part: &Part) -> bool {
+    match &part.body {
+        PartBody::Text { .. } | PartBody::Reasoning { .. } => true,
+        PartBody::Tool(tool) => matches!(tool.state, ToolState::Pending { .. }),
+        _ => false,
+    }
+}
+
+/// About how much memory a part takes.
+fn weight(part: &Part) -> usize {
+    200 + match &part.body {
+        PartBody::Text { text, .. } | PartBody::Reasoning { text, .. } => text.len(),
+        PartBody::Tool(tool) => match &tool.state {
+            ToolState::Completed { output, .. } => output.len(),
+            ToolState::Pending { raw } => raw.len(),
+            _ => 0,
+        },
+        _ => 0,
+    }
+}

@@ -1,0 +1,102 @@
+//! Listings: one row per session, from `meta.json` alone.
+//!
+//! Two thousand small files are read by a few threads at once. A session whose row is missing is
+//! read from its journal; one that cannot be read at all is left out, so that damage to one session
+//! never hides the others.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use super::error::StoreError;
+use super::meta::{Meta, modified};
+use super::place::Place;
+use crate::protocol::{Millis, SessionId, SessionSummary};
+
+/// Fewer sessions than this are read on one thread.
+const PER_THREAD: usize = 200;
+
+/// The `sessions` folders of all projects.
+pub(super) fn all_folders(data_dir: &Path) -> Result<Vec<PathBuf>, StoreError> {
+    let projects = data_dir.join("projects");
+    Ok(names(&projects)?
+        .into_iter()
+        .map(|name| projects.join(name).join("sessions"))
+        .collect())
+}
+
+fn names(folder: &Path) -> Result<Vec<std::ffi::OsString>, StoreError> {
+    let io = |e| StoreError::io("list the folder", folder, e);
+    let entries = match fs::read_dir(folder) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        other => other.map_err(io)?,
+    };
+    entries
+        .map(|entry| entry.map(|e| e.file_name()).map_err(io))
+        .collect()
+}
+
+/// The sessions of these `sessions` folders, by the names of their folders.
+pub(super) fn places(folders: &[PathBuf]) -> Result<Vec<Place>, StoreError> {
+    let mut places = Vec::new();
+    for folder in folders {
+        for name in names(folder)? {
+            if let Some(id) = name.to_str().and_then(|n| n.parse::<SessionId>().ok()) {
+                places.push(Place::new(folder, id));
+            }
+        }
+    }
+    Ok(places)
+}
+
+/// How many threads are worth it for `jobs` pieces of work.
+pub(super) fn threads(jobs: usize, per_thread: usize) -> usize {
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    jobs.div_ceil(per_thread.max(1)).clamp(1, cores.min(8))
+}
+
+/// The rows of these `sessions` folders, last used first.
+pub(super) fn of_folders(folders: &[PathBuf]) -> Result<Vec<SessionSummary>, StoreError> {
+    let places = places(folders)?;
+    let threads = threads(places.len(), PER_THREAD);
+    let share = places.len().div_ceil(threads).max(1);
+    let mut rows: Vec<SessionSummary> = std::thread::scope(|scope| {
+        let workers: Vec<_> = places
+            .chunks(share)
+            .skip(1)
+            .map(|share| scope.spawn(move || share.iter().filter_map(row).collect::<Vec<_>>()))
+            .collect();
+        let first = places.chunks(share).next().unwrap_or_default();
+        let mut rows: Vec<_> = first.iter().filter_map(row).collect();
+        for worker in workers {
+            rows.extend(worker.join().unwrap_or_default());
+        }
+        rows
+    });
+    rows.sort_by_key(|row| std::cmp::Reverse((row.updated, row.info.id)));
+    Ok(rows)
+}
+
+/// One row; none for a session without messages or one that cannot be read.
+fn row(place: &Place) -> Option<SessionSummary> {
+    let meta = Meta::read_or_mend(place)?;
+    let mut summary = meta.summary;
+    summary.open_elsewhere = meta.in_use && place.is_taken();
+    (summary.messages > 0).then_some(summary)
+}
+
+/// The session used last that is not a subagent's.
+pub(super) fn newest(folder: &Path) -> Result<Option<SessionId>, StoreError> {
+    let mut places: Vec<(Millis, Place)> = places(&[folder.to_owned()])?
+        .into_iter()
+        .map(|place| (modified(&place.journal()), place))
+        .collect();
+    places.sort_by_key(|(at, place)| std::cmp::Reverse((*at, place.id)));
+    let newest = places.into_iter().find(|(_, place)| {
+        Meta::read_or_mend(place).is_some_and(|meta| {
+            let subagent = meta.summary.info.parent.is_some() && !meta.fork;
+            meta.summary.messages > 0 && !subagent
+        })
+    });
+    Ok(newest.map(|(_, place)| place.id))
+}

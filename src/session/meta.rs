@@ -1,0 +1,180 @@
+//! `meta.json`: what a listing shows, so that listing opens no journal.
+//!
+//! Written by the view thread (and by rename, archive, import) with an atomic replace, at most once
+//! a second. It is a cache: when it is missing or unreadable, it is made again from the journal. It
+//! is not synced; after a power cut the journal still has everything.
+
+use std::fs;
+use std::io::Write;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+
+use super::error::StoreError;
+use super::facts::Facts;
+use super::image::Image;
+use super::place::Place;
+use crate::protocol::{Millis, SessionInfo, SessionSummary};
+
+const FORMAT: u32 = 1;
+
+/// What the agent knows about a session beyond its records; none leaves the old value.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct SummaryPatch {
+    /// Cost in USD with subagents; `Some(None)` if a price is not known. Until it is set, the
+    /// store's own sum of the messages' costs is listed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cost: Option<Option<f64>>,
+    /// Context used, 0 to 100.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub context_percent: Option<u8>,
+    /// Lines added in the worktree over the session.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub added: Option<u32>,
+    /// Lines removed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub removed: Option<u32>,
+    /// Branch of the worktree.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub branch: Option<String>,
+}
+
+impl SummaryPatch {
+    /// Takes over what `newer` sets.
+    pub(super) fn merge(&mut self, newer: Self) {
+        self.cost = newer.cost.or(self.cost.take());
+        self.context_percent = newer.context_percent.or(self.context_percent);
+        self.added = newer.added.or(self.added);
+        self.removed = newer.removed.or(self.removed);
+        self.branch = newer.branch.or_else(|| self.branch.take());
+    }
+}
+
+/// The content of `meta.json`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(super) struct Meta {
+    format: u32,
+    #[serde(flatten)]
+    pub(super) summary: SessionSummary,
+    /// True while a process has it open, or died with it open: only then a listing looks at the lock.
+    #[serde(default)]
+    pub(super) in_use: bool,
+    /// True for a fork, whose `parent` is where it came from; a subagent's session has a parent too.
+    #[serde(default)]
+    pub(super) fork: bool,
+    /// What the agent told last, for the next process to go on from.
+    #[serde(default)]
+    pub(super) patch: SummaryPatch,
+}
+
+/// Name of the session value that marks a fork.
+pub(super) const FORK_VALUE: &str = "session.fork";
+
+impl Meta {
+    /// The listing row of a session with these facts.
+    pub(super) fn new(info: SessionInfo, facts: &Facts, patch: &SummaryPatch, at: Millis) -> Self {
+        let cost = patch.cost.unwrap_or_else(|| facts.known_cost());
+        Self {
+            format: FORMAT,
+            summary: SessionSummary {
+                info,
+                updated: at,
+                parts: facts.parts,
+                messages: facts.messages,
+                cost,
+                first_prompt: facts.first_prompt.clone(),
+                context_percent: patch.context_percent.unwrap_or_default(),
+                added: patch.added.unwrap_or_default(),
+                removed: patch.removed.unwrap_or_default(),
+                branch: patch.branch.clone().unwrap_or_default(),
+                open_elsewhere: false,
+                archived: false,
+            },
+            in_use: false,
+            fork: false,
+            patch: patch.clone(),
+        }
+    }
+
+    /// Reads `meta.json`; none if it is missing, damaged or of another format.
+    pub(super) fn read(place: &Place) -> Option<Self> {
+        let bytes = fs::read(place.meta()).ok()?;
+        let meta: Self = serde_json::from_slice(&bytes).ok()?;
+        (meta.format == FORMAT).then_some(meta)
+    }
+
+    /// Reads it, or makes it from the journal if it is missing or of a process that died before it
+    /// wrote the last one.
+    pub(super) fn read_or_mend(place: &Place) -> Option<Self> {
+        let found = Self::read(place);
+        let taken = match &found {
+            Some(meta) if !meta.in_use => return found,
+            _ => place.is_taken(),
+        };
+        if taken && found.is_some() {
+            return found;
+        }
+        Self::mend(place, found.map(|meta| meta.patch), taken)
+    }
+
+    fn mend(place: &Place, patch: Option<SummaryPatch>, taken: bool) -> Option<Self> {
+        let image = super::archive::image(place).ok()?;
+        let journal = place.journal();
+        let archived = !journal.exists();
+        let at = modified(if archived { place.archive() } else { journal }.as_path());
+        let mut meta = Self::of_image(&image, &patch.unwrap_or_default(), at)?;
+        meta.in_use = taken;
+        meta.summary.archived = archived;
+        if let Err(error) = meta.write(place) {
+            tracing::debug!(%error, "meta.json not mended");
+        }
+        Some(meta)
+    }
+
+    /// The listing row of a session read into memory; none if its facts are not in the journal.
+    pub(super) fn of_image(image: &Image, patch: &SummaryPatch, at: Millis) -> Option<Self> {
+        let mut meta = Self::new(image.info.clone()?, &image.facts, patch, at);
+        meta.fork = image.values.contains_key(FORK_VALUE);
+        Some(meta)
+    }
+
+    /// Replaces `meta.json`.
+    pub(super) fn write(&self, place: &Place) -> Result<(), StoreError> {
+        let path = place.meta();
+        let json = serde_json::to_vec(self).map_err(StoreError::Encode)?;
+        replace(&path, &json).map_err(|e| StoreError::io("write", &path, e))
+    }
+}
+
+/// Puts `bytes` in the place of `path`, so that a reader sees the old content or the new.
+pub(super) fn replace(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
+    // one name per process: two processes may mend the same file at once
+    let temporary = path.with_extension(format!("tmp-{}", std::process::id()));
+    let mut file = fs::OpenOptions::new()
+        .write(true)
+        .create(true)
+        .truncate(true)
+        .mode(0o600)
+        .open(&temporary)?;
+    let written = file
+        .write_all(bytes)
+        .and_then(|()| fs::rename(&temporary, path));
+    if written.is_err() {
+        drop(fs::remove_file(&temporary));
+    }
+    written
+}
+
+/// When a file was last written; 0 if that cannot be told.
+pub(super) fn modified(path: &Path) -> Millis {
+    fs::metadata(path)
+        .and_then(|m| m.modified())
+        .map_or(0, since_epoch)
+}
+
+/// A time as milliseconds since the epoch.
+pub(super) fn since_epoch(time: std::time::SystemTime) -> Millis {
+    time.duration_since(std::time::UNIX_EPOCH)
+        .map_or(0, |d| d.as_millis() as Millis)
+}

@@ -1,0 +1,144 @@
+//! Where a session's files are, and its lock.
+//!
+//! `<project>/sessions/<ses_id>/{meta.json, lock, journal, db/, out/}`. Only paths and the lock
+//! here; what is in the files belongs to `meta`, `journal` and `db`.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Read, Seek, Write};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use rustix::fs::{FlockOperation, flock};
+use serde::{Deserialize, Serialize};
+
+use super::error::StoreError;
+use super::meta::since_epoch;
+use crate::protocol::SessionId;
+
+/// The folder of one session.
+#[derive(Debug, Clone)]
+pub(super) struct Place {
+    pub(super) id: SessionId,
+    pub(super) folder: PathBuf,
+}
+
+impl Place {
+    pub(super) fn new(sessions: &Path, id: SessionId) -> Self {
+        Self {
+            id,
+            folder: sessions.join(id.to_string()),
+        }
+    }
+
+    pub(super) fn meta(&self) -> PathBuf {
+        self.folder.join("meta.json")
+    }
+
+    pub(super) fn journal(&self) -> PathBuf {
+        self.folder.join("journal")
+    }
+
+    pub(super) fn archive(&self) -> PathBuf {
+        self.folder.join("journal.zst")
+    }
+
+    pub(super) fn db(&self) -> PathBuf {
+        self.folder.join("db")
+    }
+
+    pub(super) fn out(&self) -> PathBuf {
+        self.folder.join("out")
+    }
+
+    fn lock(&self) -> PathBuf {
+        self.folder.join("lock")
+    }
+
+    /// Takes the session for this process.
+    pub(super) fn claim(&self) -> Result<Claim, StoreError> {
+        let path = self.lock();
+        let io = |e| StoreError::io("lock the session with", &path, e);
+        let mut file = OpenOptions::new()
+            .read(true)
+            .write(true)
+            .create(true)
+            .truncate(false)
+            .mode(0o600)
+            .open(&path)
+            .map_err(io)?;
+        let mut tries = 0;
+        loop {
+            match flock(&file, FlockOperation::NonBlockingLockExclusive) {
+                Ok(()) => break,
+                // a listing that looks at the lock holds it for a moment
+                Err(rustix::io::Errno::WOULDBLOCK) if tries < 3 => {
+                    tries += 1;
+                    std::thread::park_timeout(Duration::from_millis(5));
+                }
+                Err(rustix::io::Errno::WOULDBLOCK) => return Ok(Claim::Taken(owner(&mut file))),
+                Err(error) => return Err(io(error.into())),
+            }
+        }
+        let body = Owner {
+            pid: std::process::id(),
+            start: since_epoch(std::time::SystemTime::now()),
+        };
+        // only a help for the reader of a message: the lock itself is what counts
+        let noted = serde_json::to_vec(&body).map(|json| {
+            file.set_len(0)?;
+            file.write_all(&json)
+        });
+        drop(noted);
+        Ok(Claim::Ours(Lock { _file: file }))
+    }
+
+    /// True if some process (this one included) has the session open.
+    pub(super) fn is_taken(&self) -> bool {
+        let Ok(file) = File::open(self.lock()) else {
+            return false;
+        };
+        flock(&file, FlockOperation::NonBlockingLockShared).is_err()
+    }
+}
+
+/// Whose a session is.
+#[derive(Debug)]
+pub(super) enum Claim {
+    Ours(Lock),
+    /// Another handle's, of the process with this id (0 if not known).
+    Taken(u32),
+}
+
+/// Held while a session is open for writing. The kernel lets go of it when the process dies.
+#[derive(Debug)]
+pub(super) struct Lock {
+    _file: File,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Owner {
+    pid: u32,
+    start: i64,
+}
+
+fn owner(file: &mut File) -> u32 {
+    let mut body = [0; 256];
+    let read = file.rewind().and_then(|()| file.read(&mut body));
+    let owner = read.map(|n| serde_json::from_slice::<Owner>(&body[..n]));
+    owner.map_or(0, |owner| owner.map_or(0, |owner| owner.pid))
+}
+
+/// Makes a folder (and those above it) that only the user can look into.
+pub(super) fn make_folder(path: &Path) -> Result<(), StoreError> {
+    fs::DirBuilder::new()
+        .recursive(true)
+        .mode(0o700)
+        .create(path)
+        .map_err(|e| StoreError::io("create the folder", path, e))
+}
+
+/// Makes the names in a folder survive a power cut.
+pub(super) fn sync_folder(path: &Path) -> io::Result<()> {
+    File::open(path)?.sync_all()
+}

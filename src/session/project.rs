@@ -1,0 +1,342 @@
+//! `Project`: the data folder of one worktree, with its sessions, blobs and snapshots.
+//!
+//! Opened once at the start; costs a few system calls and creates nothing. All worktrees of one git
+//! repository share a project.
+
+use std::fs::{self, OpenOptions};
+use std::io;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::archive;
+use super::blob::Blobs;
+use super::commit::{Announce, Record};
+use super::error::StoreError;
+use super::history::{History, PAGE_PARTS};
+use super::image::Image;
+use super::journal::{self, Journal, Tail};
+use super::place::{Claim, Lock, Place, make_folder};
+use super::store::{End, Inner, Opened, SessionStore};
+use super::view::{Ask, View, damage_notice, move_aside};
+use super::writer::{self, Start};
+use super::{SMALL, list};
+use crate::protocol::{SessionId, SessionInfo, SessionSummary};
+
+/// The data folder of one worktree.
+#[derive(Debug, Clone)]
+pub struct Project {
+    pub(super) folder: PathBuf,
+}
+
+impl Project {
+    /// The project of `worktree` under `data_dir`: `projects/<hash of the repository's folder>`.
+    /// Creates nothing; fails if the worktree does not exist.
+    pub fn open(data_dir: &Path, worktree: &Path) -> Result<Self, StoreError> {
+        let real = fs::canonicalize(worktree)
+            .map_err(|e| StoreError::io("find the folder", worktree, e))?;
+        let identity = common_dir(&real).unwrap_or(real);
+        let hash = blake3::hash(identity.as_os_str().as_bytes()).to_hex();
+        Ok(Self {
+            folder: data_dir.join("projects").join(hash.as_str()),
+        })
+    }
+
+    /// The shadow repository of snapshots.
+    pub fn snapshot_dir(&self) -> PathBuf {
+        self.folder.join("snap")
+    }
+
+    /// The project's own folder.
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// Images and documents of all sessions of the project.
+    pub fn blobs(&self) -> Blobs {
+        Blobs::new(self.folder.join("blobs"))
+    }
+
+    pub(super) fn sessions_dir(&self) -> PathBuf {
+        self.folder.join("sessions")
+    }
+
+    pub(super) fn place(&self, id: SessionId) -> Place {
+        Place::new(&self.sessions_dir(), id)
+    }
+
+    /// The place of a session that exists.
+    pub(super) fn existing(&self, id: SessionId) -> Result<Place, StoreError> {
+        let place = self.place(id);
+        if place.journal().exists() || place.archive().exists() {
+            Ok(place)
+        } else {
+            Err(StoreError::NotFound(id))
+        }
+    }
+
+    /// Makes a session. Its folder appears at once, so that a data folder that cannot be written
+    /// is told now; a session that never gets a message is removed when it is closed.
+    pub fn create(
+        &self,
+        info: &SessionInfo,
+        announce: Arc<dyn Announce>,
+    ) -> Result<SessionStore, StoreError> {
+        let (place, lock, mut journal) = self.make(info.id)?;
+        if let Err(error) = journal.append(&[Record::Info(info.clone())]) {
+            drop(fs::remove_dir_all(&place.folder));
+            return Err(error);
+        }
+        self.handle(place, journal, lock, true, announce)
+    }
+
+    /// The folder of a new session with its lock and an empty journal.
+    pub(super) fn make(&self, id: SessionId) -> Result<(Place, Lock, Journal), StoreError> {
+        let place = self.place(id);
+        if place.journal().exists() || place.archive().exists() {
+            return Err(StoreError::Exists(id));
+        }
+        make_folder(&place.folder)?;
+        let Claim::Ours(lock) = place.claim()? else {
+            return Err(StoreError::Exists(id));
+        };
+        let path = place.journal();
+        let file = OpenOptions::new()
+            .read(true)
+            .write(true)
+            .create_new(true)
+            .mode(0o600)
+            .open(&path)
+            .map_err(|e| StoreError::io("create", &path, e))?;
+        let journal = Journal::new(file, path, &Tail::default())?;
+        Ok((place, lock, journal))
+    }
+
+    fn handle(
+        &self,
+        place: Place,
+        journal: Journal,
+        lock: Lock,
+        new: bool,
+        announce: Arc<dyn Announce>,
+    ) -> Result<SessionStore, StoreError> {
+        let jobs = writer::start(Start {
+            place: place.clone(),
+            journal,
+            lock,
+            new,
+            announce: Arc::clone(&announce),
+        })?;
+        Ok(self.store(place, announce, End::Writer(jobs)))
+    }
+
+    fn store(&self, place: Place, announce: Arc<dyn Announce>, end: End) -> SessionStore {
+        SessionStore {
+            inner: Arc::new(Inner {
+                place,
+                blobs: self.blobs(),
+                announce,
+                end,
+            }),
+        }
+    }
+
+    /// Opens a session with its newest page. If another process has it, or its folder cannot be
+    /// written, it opens for reading and a notice says so.
+    pub fn open_session(
+        &self,
+        id: SessionId,
+        announce: Arc<dyn Announce>,
+    ) -> Result<Opened, StoreError> {
+        let place = self.existing(id)?;
+        let mut notices = Vec::new();
+        let lock = match place.claim() {
+            Ok(Claim::Ours(lock)) => Some(lock),
+            Ok(Claim::Taken(pid)) => {
+                notices.push(taken(pid));
+                None
+            }
+            Err(StoreError::Io { source, .. }) if is_read_only(&source) => {
+                notices.push(format!(
+                    "This session can only be read: its folder {} cannot be written ({source}).",
+                    place.folder.display()
+                ));
+                None
+            }
+            Err(error) => return Err(error),
+        };
+        let Some(lock) = lock else {
+            return self.open_for_reading(place, announce, notices);
+        };
+        archive::unpack(&place)?;
+        let journal = open_journal(&place, &mut notices)?;
+        let small = journal.end() <= SMALL;
+        let image = if small {
+            Some(Image::read(&place.journal(), Some(journal.end()))?)
+        } else {
+            None
+        };
+        let whole = journal.end();
+        let store = self.handle(place, journal, lock, false, announce)?;
+        let history = match image {
+            Some(image) => {
+                notices.extend(damage_notice(image.damaged));
+                whole_history(image, &store.inner.place)?
+            }
+            None => newest_page(&store, whole, &mut notices)?,
+        };
+        Ok(Opened {
+            store,
+            writable: true,
+            history,
+            notices,
+        })
+    }
+
+    fn open_for_reading(
+        &self,
+        place: Place,
+        announce: Arc<dyn Announce>,
+        mut notices: Vec<String>,
+    ) -> Result<Opened, StoreError> {
+        let image = archive::image(&place)?;
+        let view = View::start(place.clone(), false)?;
+        notices.extend(damage_notice(image.damaged));
+        let from = image.end;
+        let page = image.page(None, PAGE_PARTS);
+        let history = image.history(page).ok_or_else(|| no_facts(&place))?;
+        Ok(Opened {
+            store: self.store(place, announce, End::Reader { view, from }),
+            writable: false,
+            history,
+            notices,
+        })
+    }
+
+    /// Everything that was said in a session, open or not, read from its journal. Takes about a
+    /// second for 100,000 parts.
+    pub fn open_session_all(&self, id: SessionId) -> Result<History, StoreError> {
+        let place = self.existing(id)?;
+        whole_history(archive::image(&place)?, &place)
+    }
+
+    /// This project's sessions with at least one message, last used first.
+    pub fn list(&self) -> Result<Vec<SessionSummary>, StoreError> {
+        list::of_folders(&[self.sessions_dir()])
+    }
+
+    /// The sessions of all projects, last used first.
+    pub fn list_all(data_dir: &Path) -> Result<Vec<SessionSummary>, StoreError> {
+        list::of_folders(&list::all_folders(data_dir)?)
+    }
+
+    /// The session used last, subagents' sessions left out.
+    pub fn newest(&self) -> Result<Option<SessionId>, StoreError> {
+        list::newest(&self.sessions_dir())
+    }
+}
+
+fn is_read_only(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem
+    )
+}
+
+fn taken(pid: u32) -> String {
+    let by = if pid == std::process::id() {
+        "this dunlin already".to_owned()
+    } else if pid == 0 {
+        "another dunlin".to_owned()
+    } else {
+        format!("another dunlin (process {pid})")
+    };
+    format!("This session is open in {by}; here it can only be read. Fork it to go on in a copy.")
+}
+
+pub(super) fn no_facts(place: &Place) -> StoreError {
+    StoreError::Damaged {
+        path: place.journal(),
+        detail: "it does not say which session it is, so it cannot be opened".to_owned(),
+    }
+}
+
+fn whole_history(image: Image, place: &Place) -> Result<History, StoreError> {
+    image.into_history().ok_or_else(|| no_facts(place))
+}
+
+/// Opens the journal for writing and cuts what a broken write left at its end.
+pub(super) fn open_journal(
+    place: &Place,
+    notices: &mut Vec<String>,
+) -> Result<Journal, StoreError> {
+    let path = place.journal();
+    let file = OpenOptions::new()
+        .read(true)
+        .write(true)
+        .open(&path)
+        .map_err(|e| StoreError::io("open", &path, e))?;
+    let tail = journal::tail(&file, &path)?;
+    if tail.damaged {
+        let kept = place.folder.join("journal.damaged");
+        fs::copy(&path, &kept)
+            .map_err(|e| StoreError::io("copy the damaged journal to", &kept, e))?;
+        notices.push(format!(
+            "The last {} bytes of this session's journal are damaged and were cut away; a copy is \
+             in {}.",
+            tail.torn,
+            kept.display()
+        ));
+    }
+    Journal::new(file, path, &tail)
+}
+
+/// Asks the view for the newest page; if it hangs, reads the journal instead.
+fn newest_page(
+    store: &SessionStore,
+    end: u64,
+    notices: &mut Vec<String>,
+) -> Result<History, StoreError> {
+    match store.answer(|reply| Ask::Newest(PAGE_PARTS, reply)) {
+        Ok((history, said)) => {
+            notices.extend(said);
+            Ok(history)
+        }
+        Err(StoreError::View(why)) => {
+            let place = &store.inner.place;
+            notices.push(format!(
+                "The index of this session could not be used ({why}); it is made again from its \
+                 journal when the session is opened next."
+            ));
+            drop(move_aside(place));
+            let image = Image::read(&place.journal(), Some(end))?;
+            notices.extend(damage_notice(image.damaged));
+            let page = image.page(None, PAGE_PARTS);
+            image.history(page).ok_or_else(|| no_facts(place))
+        }
+        Err(error) => Err(error),
+    }
+}
+
+/// The folder that all worktrees of a git repository share, from its plain files.
+fn common_dir(worktree: &Path) -> Option<PathBuf> {
+    for folder in worktree.ancestors() {
+        let dot_git = folder.join(".git");
+        let Ok(kind) = fs::metadata(&dot_git) else {
+            continue;
+        };
+        if kind.is_dir() {
+            // an empty folder of that name is not a repository
+            return dot_git.join("HEAD").exists().then_some(dot_git);
+        }
+        let text = fs::read_to_string(&dot_git).ok()?;
+        let git_dir = folder.join(text.strip_prefix("gitdir:")?.trim());
+        let common = match fs::read_to_string(git_dir.join("commondir")) {
+            Ok(relative) => git_dir.join(relative.trim()),
+            Err(_) => git_dir,
+        };
+        return fs::canonicalize(common).ok();
+    }
+    None
+}

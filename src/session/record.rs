@@ -1,0 +1,176 @@
+//! What one journal line holds, with its version. The only file that knows the stored shape.
+//!
+//! The writer encodes with `encode`; whoever reads a journal decodes with `decode`, which refuses
+//! what a newer dunlin wrote and leaves large values as raw JSON, so that applying a line to the
+//! view costs no second serialisation. When a stored shape changes, `FORMAT` goes up, a fixture of
+//! the old format stays in the tests, and `decode` lifts old lines to the new shape.
+
+use std::borrow::Cow;
+
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+
+use crate::protocol::{Message, Part, PartBody, PartId, SessionInfo, ToolState};
+
+/// The newest record format that this program writes and reads.
+pub const FORMAT: u32 = 1;
+
+/// One thing to keep.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Record {
+    /// A message header, new or changed.
+    Message(Message),
+    /// A whole part, new or changed.
+    Part(Part),
+    /// Text to be added to the end of a text or reasoning part, or to the raw arguments of a
+    /// pending tool call.
+    Append {
+        /// The part.
+        part: PartId,
+        /// What is added.
+        text: String,
+    },
+    /// A named value of the session (queue, todo list, grants); null removes it.
+    Value {
+        /// Its name.
+        name: String,
+        /// Its new value.
+        value: serde_json::Value,
+    },
+    /// The session's facts, new or changed.
+    Info(SessionInfo),
+}
+
+/// A record as it stands in a line, large values still as text.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum Stored<'a> {
+    Message(#[serde(borrow)] &'a RawValue),
+    Part(#[serde(borrow)] &'a RawValue),
+    Append {
+        part: PartId,
+        #[serde(borrow)]
+        text: Cow<'a, str>,
+    },
+    Value {
+        #[serde(borrow)]
+        name: Cow<'a, str>,
+        #[serde(borrow)]
+        value: &'a RawValue,
+    },
+    Info(#[serde(borrow)] &'a RawValue),
+}
+
+impl Stored<'_> {
+    /// The record itself; none if its shape is not what this format says.
+    pub(super) fn owned(&self) -> Option<Record> {
+        let record = match self {
+            Self::Message(raw) => Record::Message(serde_json::from_str(raw.get()).ok()?),
+            Self::Part(raw) => Record::Part(serde_json::from_str(raw.get()).ok()?),
+            Self::Info(raw) => Record::Info(serde_json::from_str(raw.get()).ok()?),
+            Self::Append { part, text } => Record::Append {
+                part: *part,
+                text: text.clone().into_owned(),
+            },
+            Self::Value { name, value } => Record::Value {
+                name: name.clone().into_owned(),
+                value: serde_json::from_str(value.get()).ok()?,
+            },
+        };
+        Some(record)
+    }
+}
+
+/// One commit as it stands in a line.
+#[derive(Debug, Deserialize)]
+pub(super) struct Line<'a> {
+    v: u32,
+    /// Number of the commit, from 1, without gaps.
+    pub(super) n: u64,
+    /// Its records, in order.
+    #[serde(borrow, rename = "r")]
+    pub(super) records: Vec<Stored<'a>>,
+}
+
+#[derive(Serialize)]
+struct LineOut<'a> {
+    v: u32,
+    n: u64,
+    r: &'a [Record],
+}
+
+#[derive(Deserialize)]
+struct Version {
+    v: u32,
+}
+
+#[derive(Deserialize)]
+struct Head {
+    v: u32,
+    n: u64,
+}
+
+/// Why a line whose checksum fits cannot be used.
+#[derive(Debug)]
+pub(super) enum Unreadable {
+    /// Its format number is higher than `FORMAT`.
+    Newer(u32),
+    /// It is not a commit.
+    Malformed(String),
+}
+
+/// Appends the JSON of one commit to `out`.
+pub(super) fn encode(n: u64, records: &[Record], out: &mut Vec<u8>) -> serde_json::Result<()> {
+    serde_json::to_writer(
+        out,
+        &LineOut {
+            v: FORMAT,
+            n,
+            r: records,
+        },
+    )
+}
+
+fn unreadable(json: &[u8], error: &serde_json::Error) -> Unreadable {
+    match serde_json::from_slice::<Version>(json) {
+        Ok(Version { v }) if v > FORMAT => Unreadable::Newer(v),
+        _ => Unreadable::Malformed(error.to_string()),
+    }
+}
+
+/// Reads one commit.
+pub(super) fn decode(json: &[u8]) -> Result<Line<'_>, Unreadable> {
+    let line: Line<'_> = serde_json::from_slice(json).map_err(|e| unreadable(json, &e))?;
+    if line.v > FORMAT {
+        return Err(Unreadable::Newer(line.v));
+    }
+    Ok(line)
+}
+
+/// Reads only the number of a commit; much cheaper than `decode` for long lines.
+pub(super) fn number(json: &[u8]) -> Result<u64, Unreadable> {
+    let head: Head = serde_json::from_slice(json).map_err(|e| unreadable(json, &e))?;
+    if head.v > FORMAT {
+        return Err(Unreadable::Newer(head.v));
+    }
+    Ok(head.n)
+}
+
+/// Adds `text` to the part that grows; false if this kind of part does not grow.
+pub(super) fn append(part: &mut Part, text: &str) -> bool {
+    match &mut part.body {
+        PartBody::Text { text: old, .. } | PartBody::Reasoning { text: old, .. } => {
+            old.push_str(text);
+            true
+        }
+        PartBody::Tool(tool) => match &mut tool.state {
+            ToolState::Pending { raw } => {
+                raw.push_str(text);
+                true
+            }
+            _ => false,
+        },
+        _ => false,
+    }
+}

@@ -1,0 +1,245 @@
+//! Full text over everything that was said and every tool call, in all sessions.
+//!
+//! Journals are read by a few threads, the sessions used last first; a hit names session, message
+//! and part, so that a front end can jump there. No index: what is searched is always what is
+//! stored. The caller cancels a search by setting a flag.
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+use regex::{Regex, RegexBuilder};
+
+use super::archive;
+use super::error::StoreError;
+use super::list;
+use super::meta::modified;
+use super::place::Place;
+use super::project::Project;
+use super::redact::strings;
+use crate::protocol::{
+    Message, MessageId, Millis, Part, PartBody, PartId, Role, SessionId, ToolState,
+};
+
+/// Bytes of text shown on either side of a match.
+const AROUND: usize = 60;
+
+/// What is searched for.
+#[derive(Debug, Clone)]
+pub struct SearchQuery {
+    /// Words that must all occur in a part, in any order and case; or a regular expression.
+    pub text: String,
+    /// True if `text` is a regular expression (case matters unless it says `(?i)`).
+    pub regex: bool,
+    /// Most hits.
+    pub limit: usize,
+}
+
+/// A part that matches.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Hit {
+    /// Its session.
+    pub session: SessionId,
+    /// The session's title, or the first line of its first prompt.
+    pub title: String,
+    /// The session's worktree.
+    pub worktree: String,
+    /// Its message.
+    pub message: MessageId,
+    /// Who said it.
+    pub role: Role,
+    /// The part.
+    pub part: PartId,
+    /// What kind of part: `text`, `reasoning`, `tool`, …
+    pub kind: &'static str,
+    /// When the part began.
+    pub at: Millis,
+    /// The line with the match and a little around it, on one line.
+    pub excerpt: String,
+    /// Byte range of the match within `excerpt`.
+    pub found: std::ops::Range<usize>,
+}
+
+struct Matcher {
+    all: Vec<Regex>,
+}
+
+impl Matcher {
+    fn new(query: &SearchQuery) -> Result<Self, StoreError> {
+        let pattern = |text: &str, any_case: bool| {
+            RegexBuilder::new(text)
+                .case_insensitive(any_case)
+                .build()
+                .map_err(|e| {
+                    StoreError::View(format!("`{}` is not a regular expression: {e}", query.text))
+                })
+        };
+        let all = if query.regex {
+            vec![pattern(&query.text, false)?]
+        } else {
+            let words = query.text.split_whitespace();
+            words
+                .map(|word| pattern(&regex::escape(word), true))
+                .collect::<Result<_, _>>()?
+        };
+        Ok(Self { all })
+    }
+
+    /// The first match of the first word in a part that matches, with the text it stands in.
+    fn find<'a>(&self, texts: &[&'a str]) -> Option<(&'a str, std::ops::Range<usize>)> {
+        let everywhere = |word: &Regex| texts.iter().any(|text| word.is_match(text));
+        let (first, rest) = self.all.split_first()?;
+        let hit = texts
+            .iter()
+            .find_map(|text| first.find(text).map(|m| (*text, m.range())))?;
+        rest.iter().all(everywhere).then_some(hit)
+    }
+}
+
+/// The texts of a part that people would search.
+fn texts(part: &Part) -> Vec<&str> {
+    match &part.body {
+        PartBody::Text { text, .. } | PartBody::Reasoning { text, .. } => vec![text],
+        PartBody::Tool(tool) => {
+            let mut texts: Vec<&str> = vec![&tool.tool];
+            texts.extend(tool.state.input().into_iter().flat_map(strings));
+            match &tool.state {
+                ToolState::Completed { title, output, .. } => texts.extend([&**title, &**output]),
+                ToolState::Error { title, error, .. } => texts.extend([&**title, &**error]),
+                ToolState::Running { title, .. } => texts.push(title),
+                ToolState::Pending { raw } => texts.push(raw),
+            }
+            texts
+        }
+        PartBody::File(file) => vec![&file.name],
+        PartBody::Patch { files, .. } => files.iter().map(|f| f.path.as_str()).collect(),
+        PartBody::Subtask {
+            prompt,
+            description,
+            ..
+        } => vec![description, prompt],
+        PartBody::Compaction { focus, .. } => vec![focus],
+        PartBody::Retry { error, .. } => vec![&error.message],
+        PartBody::StepStart { .. } | PartBody::StepFinish { .. } => Vec::new(),
+    }
+}
+
+/// The surroundings of a match on one line, and where the match is in them.
+fn excerpt(text: &str, found: &std::ops::Range<usize>) -> (String, std::ops::Range<usize>) {
+    let mut from = found.start.saturating_sub(AROUND);
+    while !text.is_char_boundary(from) {
+        from -= 1;
+    }
+    let mut to = (found.end.min(found.start + 4 * AROUND) + AROUND).min(text.len());
+    while !text.is_char_boundary(to) {
+        to += 1;
+    }
+    let end = found.end.min(to);
+    let flat = |piece: &str| piece.replace(['\n', '\r', '\t'], " ");
+    let piece = |from, to| text.get(from..to).map(flat).unwrap_or_default();
+    let mut line = String::new();
+    if from > 0 {
+        line.push('…');
+    }
+    line.push_str(&piece(from, found.start));
+    let start = line.len();
+    line.push_str(&piece(found.start, end));
+    let range = start..line.len();
+    line.push_str(&piece(end, to));
+    if to < text.len() {
+        line.push('…');
+    }
+    (line, range)
+}
+
+fn search_session(place: &Place, matcher: &Matcher, most: usize) -> Vec<Hit> {
+    let Ok(image) = archive::image(place) else {
+        return Vec::new();
+    };
+    let Some(info) = &image.info else {
+        return Vec::new();
+    };
+    let title = if info.title.is_empty() {
+        &image.facts.first_prompt
+    } else {
+        &info.title
+    };
+    let hit = |part: &Part, message: &Message| {
+        let (text, found) = matcher.find(&texts(part))?;
+        let (excerpt, found) = excerpt(text, &found);
+        Some(Hit {
+            session: place.id,
+            title: title.clone(),
+            worktree: info.worktree.clone(),
+            message: message.id,
+            role: message.role,
+            part: part.id,
+            kind: part.body.kind(),
+            at: part.start,
+            excerpt,
+            found,
+        })
+    };
+    let newest_first = image.parts.values().rev();
+    newest_first
+        .filter_map(|part| hit(part, image.messages.get(&part.message)?))
+        .take(most)
+        .collect()
+}
+
+fn search_folders(
+    folders: &[PathBuf],
+    query: &SearchQuery,
+    cancel: &AtomicBool,
+) -> Result<Vec<Hit>, StoreError> {
+    let matcher = Matcher::new(query)?;
+    let mut places: Vec<_> = list::places(folders)?
+        .into_iter()
+        .map(|place| (modified(&place.journal()), place))
+        .collect();
+    places.sort_by_key(|(at, place)| std::cmp::Reverse((*at, place.id)));
+    let next = AtomicUsize::new(0);
+    let found = Mutex::new(Vec::new());
+    let count = AtomicUsize::new(0);
+    let work = || {
+        while !cancel.load(Ordering::Relaxed) && count.load(Ordering::Relaxed) < query.limit {
+            let n = next.fetch_add(1, Ordering::Relaxed);
+            let Some((_, place)) = places.get(n) else {
+                return;
+            };
+            let hits = search_session(place, &matcher, query.limit);
+            count.fetch_add(hits.len(), Ordering::Relaxed);
+            if !hits.is_empty() {
+                let mut found = found.lock().unwrap_or_else(PoisonError::into_inner);
+                found.push((n, hits));
+            }
+        }
+    };
+    std::thread::scope(|scope| {
+        for _ in 1..list::threads(places.len(), 2) {
+            scope.spawn(work);
+        }
+        work();
+    });
+    let mut found = found.into_inner().unwrap_or_else(PoisonError::into_inner);
+    found.sort_by_key(|(n, _)| *n);
+    let hits = found.into_iter().flat_map(|(_, hits)| hits);
+    Ok(hits.take(query.limit).collect())
+}
+
+impl Project {
+    /// Searches this project's sessions, the one used last first. Blocks; reads every journal if
+    /// there are few hits.
+    pub fn search(&self, query: &SearchQuery, cancel: &AtomicBool) -> Result<Vec<Hit>, StoreError> {
+        search_folders(&[self.sessions_dir()], query, cancel)
+    }
+
+    /// Searches the sessions of all projects.
+    pub fn search_all(
+        data_dir: &Path,
+        query: &SearchQuery,
+        cancel: &AtomicBool,
+    ) -> Result<Vec<Hit>, StoreError> {
+        search_folders(&list::all_folders(data_dir)?, query, cancel)
+    }
+}

@@ -1,0 +1,230 @@
+//! `SessionStore`: the handle through which the agent writes and reads one open session.
+//!
+//! Cheap to clone. Nothing here touches a file: commits go to the writer thread, questions pass
+//! through it to the view thread, so that an answer holds everything committed before.
+
+use std::fmt;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::mpsc::{Sender, channel};
+
+use super::blob::Blobs;
+use super::commit::{Announce, Commit};
+use super::error::StoreError;
+use super::follow::Follower;
+use super::history::{History, Page};
+use super::meta::SummaryPatch;
+use super::place::Place;
+use super::view::{Ask, PATIENCE, Reply, Request};
+use super::writer::{Job, refuse};
+use crate::protocol::{MessageId, Part, PartId, SessionId};
+
+/// One open session.
+#[derive(Clone)]
+pub struct SessionStore {
+    pub(super) inner: Arc<Inner>,
+}
+
+pub(super) struct Inner {
+    pub(super) place: Place,
+    pub(super) blobs: Blobs,
+    pub(super) announce: Arc<dyn Announce>,
+    pub(super) end: End,
+}
+
+/// Where jobs go.
+pub(super) enum End {
+    /// To the writer thread.
+    Writer(Sender<Job>),
+    /// To a view of a journal that another process writes.
+    Reader {
+        view: Sender<Request>,
+        /// Offset up to which the journal was read on opening.
+        from: u64,
+    },
+}
+
+impl fmt::Debug for SessionStore {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SessionStore")
+            .field("folder", &self.inner.place.folder)
+            .field("writable", &self.is_writable())
+            .finish()
+    }
+}
+
+impl SessionStore {
+    /// The session.
+    pub fn id(&self) -> SessionId {
+        self.inner.place.id
+    }
+
+    /// False if the session is only read: commits are refused.
+    pub fn is_writable(&self) -> bool {
+        matches!(self.inner.end, End::Writer(_))
+    }
+
+    /// Hands a commit to the writer thread. Never blocks. Commits are written and announced in the
+    /// order of the calls; one that cannot be written is told to `Announce::failed`.
+    pub fn commit(&self, commit: Commit) {
+        let refused = match &self.inner.end {
+            End::Writer(writer) => match writer.send(Job::Commit(commit)) {
+                Err(std::sync::mpsc::SendError(Job::Commit(commit))) => {
+                    Some((commit, StoreError::Closed))
+                }
+                _ => None,
+            },
+            End::Reader { .. } => Some((commit, StoreError::ReadOnly)),
+        };
+        if let Some((commit, error)) = refused {
+            refuse(&*self.inner.announce, commit.sync, &error.fault());
+        }
+    }
+
+    /// Sets what the listing shows besides counts: cost with subagents, context used, lines
+    /// changed, branch. Written to `meta.json` within a second, or when the session is closed.
+    pub fn set_summary(&self, patch: SummaryPatch) {
+        // a closed or read-only session has no listing row of ours
+        let _refused = self.ask(Ask::Summary(patch));
+    }
+
+    /// Folder for the full outputs of this session's tools. It may not exist yet.
+    pub fn out_dir(&self) -> PathBuf {
+        self.inner.place.out()
+    }
+
+    /// Images and documents by content, shared by the sessions of the project.
+    pub fn blobs(&self) -> Blobs {
+        self.inner.blobs.clone()
+    }
+
+    /// The messages before `before` (the newest if none) with their parts: about `most_parts` of
+    /// them, whole messages only, fewer if they are large. Blocks for a few milliseconds.
+    pub fn page(&self, before: Option<MessageId>, most_parts: usize) -> Result<Page, StoreError> {
+        self.answer(|reply| Ask::Page(before, most_parts, reply))
+    }
+
+    /// `page` for async code.
+    pub async fn page_async(
+        &self,
+        before: Option<MessageId>,
+        most_parts: usize,
+    ) -> Result<Page, StoreError> {
+        self.answer_async(|reply| Ask::Page(before, most_parts, reply))
+            .await
+    }
+
+    /// The message `from` and all after it (everything if none), with their parts. Blocks; a
+    /// session of 100,000 parts takes about a second.
+    pub fn since(&self, from: Option<MessageId>) -> Result<Page, StoreError> {
+        self.answer(|reply| Ask::Since(from, reply))
+    }
+
+    /// `since` for async code.
+    pub async fn since_async(&self, from: Option<MessageId>) -> Result<Page, StoreError> {
+        self.answer_async(|reply| Ask::Since(from, reply)).await
+    }
+
+    /// One part by its id. Blocks for a few milliseconds.
+    pub fn part(&self, id: PartId) -> Result<Option<Part>, StoreError> {
+        self.answer(|reply| Ask::Part(id, reply))
+    }
+
+    /// `part` for async code.
+    pub async fn part_async(&self, id: PartId) -> Result<Option<Part>, StoreError> {
+        self.answer_async(|reply| Ask::Part(id, reply)).await
+    }
+
+    /// Reads what another process writes into this session after what `open_session` returned.
+    /// None for a session that this process writes: its events say the same.
+    pub fn follow(&self) -> Option<Follower> {
+        match &self.inner.end {
+            End::Reader { from, .. } => Some(Follower::new(&self.inner.place, *from)),
+            End::Writer(_) => None,
+        }
+    }
+
+    /// Ends the session: all commits are written and synced, files and lock are let go of. Later
+    /// commits are refused. Takes one fdatasync at most; safe to call twice.
+    pub async fn close(&self) {
+        let (sender, done) = tokio::sync::oneshot::channel();
+        if self.send_close(Box::new(move || _ = sender.send(()))) {
+            // an error means that the thread is gone, which is what was wanted
+            _ = done.await;
+        }
+    }
+
+    /// `close` for code that is not async.
+    pub fn close_blocking(&self) {
+        let (sender, done) = channel();
+        if self.send_close(Box::new(move || _ = sender.send(()))) {
+            _ = done.recv();
+        }
+    }
+
+    fn send_close(&self, done: Box<dyn FnOnce() + Send>) -> bool {
+        match &self.inner.end {
+            End::Writer(writer) => writer.send(Job::Close(done)).is_ok(),
+            End::Reader { view, .. } => {
+                let reply: Reply<()> = Box::new(move |_| done());
+                let ask = Ask::Close(false, reply);
+                view.send(Request { to: 0, ask }).is_ok()
+            }
+        }
+    }
+
+    fn ask(&self, ask: Ask) -> Result<(), StoreError> {
+        let sent = match &self.inner.end {
+            End::Writer(writer) => writer.send(Job::Ask(ask)).is_ok(),
+            End::Reader { view, .. } => {
+                let to = u64::MAX;
+                view.send(Request { to, ask }).is_ok()
+            }
+        };
+        if sent {
+            Ok(())
+        } else {
+            Err(StoreError::Closed)
+        }
+    }
+
+    pub(super) fn answer<T: Send + 'static>(
+        &self,
+        ask: impl FnOnce(Reply<T>) -> Ask,
+    ) -> Result<T, StoreError> {
+        let (sender, answer) = channel();
+        self.ask(ask(Box::new(move |result| drop(sender.send(result)))))?;
+        answer
+            .recv_timeout(PATIENCE)
+            .unwrap_or_else(|_| Err(hangs()))
+    }
+
+    async fn answer_async<T: Send + 'static>(
+        &self,
+        ask: impl FnOnce(Reply<T>) -> Ask,
+    ) -> Result<T, StoreError> {
+        let (sender, answer) = tokio::sync::oneshot::channel();
+        self.ask(ask(Box::new(move |result| drop(sender.send(result)))))?;
+        match tokio::time::timeout(PATIENCE, answer).await {
+            Ok(Ok(result)) => result,
+            _ => Err(hangs()),
+        }
+    }
+}
+
+fn hangs() -> StoreError {
+    StoreError::View(format!("it did not answer within {} s", PATIENCE.as_secs()))
+}
+
+/// A session that was opened.
+#[derive(Debug)]
+pub struct Opened {
+    /// The handle.
+    pub store: SessionStore,
+    /// False if it can only be read: another process has it, or its folder cannot be written.
+    pub writable: bool,
+    /// Its newest page (all of it if it is small), facts and values.
+    pub history: History,
+    /// Sentences for the user: what was found damaged or mended, who has it open.
+    pub notices: Vec<String>,
+}

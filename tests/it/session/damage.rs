@@ -1,0 +1,337 @@
+//! Damaged files: reported in a sentence, the rest works, nothing panics, nothing hangs.
+//!
+//! `DUNLIN_DAMAGE=1` runs the long form: every byte of the last 64 KiB, many more bit flips.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+
+use dunlin::protocol::SessionId;
+use dunlin::session::{Opened, StoreError};
+
+use super::support::{Heard, Model, World, assert_sound, commit, copy_folder, count, session_id};
+
+fn long() -> bool {
+    std::env::var_os("DUNLIN_DAMAGE").is_some()
+}
+
+fn open(world: &World, id: SessionId) -> Opened {
+    world.project.open_session(id, Heard::new()).expect("open")
+}
+
+/// Everything through the view of an opened session.
+fn through_view(opened: &Opened) -> Model {
+    let page = opened.store.since(None).expect("since");
+    Model {
+        messages: page.messages.into_iter().map(|m| (m.id, m)).collect(),
+        parts: page
+            .parts
+            .into_iter()
+            .map(|p| ((p.message, p.id), p))
+            .collect(),
+    }
+}
+
+fn journal_of(world: &World, id: SessionId) -> std::path::PathBuf {
+    world.folder(id).join("journal")
+}
+
+#[test]
+fn a_journal_cut_anywhere_opens_with_all_whole_commits_and_goes_on() {
+    let world = World::new();
+    let id = session_id(1);
+    world.session(id, 120);
+    let path = journal_of(&world, id);
+    let whole = fs::read(&path).expect("journal");
+    let span = if long() { 64 << 10 } else { 8 << 10 };
+    let first = whole.len().saturating_sub(span).max(1);
+    for (n, cut) in (first..whole.len()).rev().enumerate() {
+        fs::write(&path, &whole[..cut]).expect("cut");
+        let lines = whole[..cut].iter().filter(|b| **b == b'\n').count() as u64;
+        // every byte by reading; opening, which starts threads, at some of them
+        if long() || n % 61 == 0 || n < 80 {
+            let opened = open(&world, id);
+            assert_eq!(opened.notices, Vec::<String>::new(), "cut at {cut}");
+            assert_eq!(assert_sound(&opened.history), lines - 1, "cut at {cut}");
+            opened.store.commit(commit(id, lines));
+            opened.store.close_blocking();
+            let history = world.project.open_session_all(id).expect("all");
+            assert_eq!(assert_sound(&history), lines, "after a cut at {cut}");
+        } else {
+            let history = world.project.open_session_all(id).expect("all");
+            assert_eq!(assert_sound(&history), lines - 1, "cut at {cut}");
+        }
+    }
+}
+
+#[test]
+fn a_flipped_bit_in_the_journal_costs_its_line_and_is_told() {
+    let world = World::new();
+    let id = session_id(1);
+    world.session(id, 64);
+    let path = journal_of(&world, id);
+    let whole = fs::read(&path).expect("journal");
+    let intact = Model::after(id, 64);
+    let step = if long() { 7 } else { whole.len() / 60 };
+    // the first line says which session it is
+    let second = whole.iter().position(|b| *b == b'\n').expect("line") + 1;
+    for place in (second..whole.len()).step_by(step) {
+        let mut bytes = whole.clone();
+        bytes[place] ^= 1 << (place % 8);
+        fs::write(&path, &bytes).expect("damage");
+        let opened = open(&world, id);
+        let last_newline = place == whole.len() - 1;
+        assert!(
+            last_newline || opened.notices.iter().any(|n| n.contains("damaged")),
+            "nothing was said about byte {place}: {:?}",
+            opened.notices
+        );
+        let found = Model::of(&opened.history);
+        assert!(
+            found
+                .messages
+                .keys()
+                .all(|id| intact.messages.contains_key(id))
+        );
+        opened.store.close_blocking();
+        drop(fs::remove_file(world.folder(id).join("journal.damaged")));
+    }
+}
+
+#[test]
+fn a_journal_of_a_newer_version_is_refused_untouched() {
+    let world = World::new();
+    let id = session_id(1);
+    for place in ["first", "last"] {
+        drop(fs::remove_dir_all(world.folder(id)));
+        world.session(id, 20);
+        let path = journal_of(&world, id);
+        let json = r#"{"v":99,"n":22,"r":[{"hologram":{"of":"a bird"}}]}"#;
+        let line = format!("{:08x} {json}\n", crc32fast::hash(json.as_bytes()));
+        let old = fs::read_to_string(&path).expect("journal");
+        let text = if place == "first" {
+            format!("{line}{old}")
+        } else {
+            format!("{old}{line}")
+        };
+        fs::write(&path, &text).expect("write");
+        let error = world
+            .project
+            .open_session(id, Heard::new())
+            .expect_err("newer");
+        assert!(
+            matches!(error, StoreError::Newer { found: 99, .. }),
+            "{error}"
+        );
+        assert!(error.to_string().contains("newer dunlin"), "{error}");
+        assert!(world.project.open_session_all(id).is_err());
+        assert_eq!(fs::read_to_string(&path).expect("journal"), text);
+    }
+}
+
+#[test]
+fn a_frozen_journal_of_format_1_reads_as_ever() {
+    let world = World::new();
+    let frozen = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/session/frozen/v1.journal");
+    let text = fs::read_to_string(&frozen).expect("fixture");
+    let id: SessionId = "ses_018bcfe5680000000000000000000001".parse().expect("id");
+    fs::create_dir_all(world.folder(id)).expect("folder");
+    fs::write(journal_of(&world, id), &text).expect("write");
+    let opened = open(&world, id);
+    assert_eq!(opened.notices, Vec::<String>::new());
+    let history = &opened.history;
+    let found = serde_json::json!({
+        "info": history.info, "messages": history.messages,
+        "parts": history.parts, "values": history.values,
+    });
+    let expected: serde_json::Value =
+        serde_json::from_str(&fs::read_to_string(frozen.with_extension("json")).expect("fixture"))
+            .expect("json");
+    assert_eq!(found, expected);
+    opened.store.close_blocking();
+    assert!(fs::read_to_string(journal_of(&world, id)).expect("journal") == text);
+}
+
+#[test]
+fn garbage_after_the_last_line_is_cut_and_kept_for_a_look() {
+    let world = World::new();
+    let id = session_id(1);
+    world.session(id, 30);
+    let path = journal_of(&world, id);
+    let mut bytes = fs::read(&path).expect("journal");
+    bytes.extend_from_slice(&[0; 5_000]);
+    bytes.extend_from_slice(b"\nnonsense\n\xff\xfe");
+    fs::write(&path, &bytes).expect("write");
+    let opened = open(&world, id);
+    assert_eq!(assert_sound(&opened.history), 30);
+    assert!(
+        opened.notices[0].contains("cut away"),
+        "{:?}",
+        opened.notices
+    );
+    opened.store.close_blocking();
+    assert_eq!(
+        fs::read(world.folder(id).join("journal.damaged")).expect("copy"),
+        bytes
+    );
+    let again = open(&world, id);
+    assert_eq!(again.notices, Vec::<String>::new());
+    again.store.close_blocking();
+}
+
+/// A session large enough to be opened through sled, and its folder.
+fn large(world: &World, id: SessionId) -> u64 {
+    world.session(id, 1_600);
+    // the first opening builds the view
+    let opened = open(world, id);
+    assert!(!opened.history.complete, "too small to test sled");
+    opened.store.close_blocking();
+    assert!(world.folder(id).join("db/db").exists());
+    1_600
+}
+
+#[test]
+fn whatever_happens_to_sled_the_session_opens_complete() {
+    type Harm = (&'static str, bool, fn(&Path));
+    let harms: [Harm; 8] = [
+        ("deleted", false, |db| {
+            fs::remove_dir_all(db).expect("remove")
+        }),
+        ("emptied", true, |db| {
+            fs::remove_dir_all(db).expect("remove");
+            fs::create_dir(db).expect("create");
+        }),
+        ("log of no bytes", true, |db| {
+            fs::write(db.join("db"), b"").expect("write")
+        }),
+        ("log cut in half", true, |db| {
+            let bytes = fs::read(db.join("db")).expect("read");
+            fs::write(db.join("db"), &bytes[..bytes.len() / 2]).expect("write");
+        }),
+        ("last segment missing", true, |db| {
+            let bytes = fs::read(db.join("db")).expect("read");
+            let keep = bytes.len().saturating_sub(512 << 10);
+            fs::write(db.join("db"), &bytes[..keep]).expect("write");
+        }),
+        ("zeroed", true, |db| {
+            let len = fs::metadata(db.join("db")).expect("log").len();
+            fs::write(db.join("db"), vec![0; len as usize]).expect("write");
+        }),
+        ("configuration of nonsense", true, |db| {
+            fs::write(db.join("conf"), b"nonsense").expect("write");
+        }),
+        ("a file in its place", true, |db| {
+            fs::remove_dir_all(db).expect("remove");
+            fs::write(db, b"not a folder").expect("write");
+        }),
+    ];
+    let world = World::new();
+    let id = session_id(1);
+    let n = large(&world, id);
+    let spare = world.home.path().join("spare");
+    copy_folder(&world.folder(id), &spare);
+    let expected = Model::after(id, n);
+    for (name, told, harm) in harms {
+        fs::remove_dir_all(world.folder(id)).expect("remove");
+        copy_folder(&spare, &world.folder(id));
+        harm(&world.folder(id).join("db"));
+        let opened = open(&world, id);
+        assert!(opened.writable, "{name}");
+        assert_eq!(count(&opened.history), n, "{name}");
+        assert!(through_view(&opened) == expected, "{name}");
+        assert!(
+            !told || !opened.notices.is_empty(),
+            "{name}: nothing was said"
+        );
+        opened.store.commit(commit(id, n + 1));
+        opened.store.close_blocking();
+        let again = open(&world, id);
+        assert_eq!(again.notices, Vec::<String>::new(), "{name}, opened again");
+        assert!(
+            through_view(&again) == Model::after(id, n + 1),
+            "{name}, opened again"
+        );
+        again.store.close_blocking();
+    }
+}
+
+#[test]
+fn flipped_bits_in_sled_lose_nothing() {
+    let world = World::new();
+    let id = session_id(1);
+    let n = large(&world, id);
+    let spare = world.home.path().join("spare");
+    copy_folder(&world.folder(id), &spare);
+    let log = fs::read(spare.join("db/db")).expect("log");
+    let expected = Model::after(id, n);
+    let flips = if long() { 400 } else { 16 };
+    for k in 0..flips {
+        let place = (k * 7_919 * 4_096 + k * 131) % log.len();
+        fs::remove_dir_all(world.folder(id)).expect("remove");
+        copy_folder(&spare, &world.folder(id));
+        let mut bytes = log.clone();
+        bytes[place] ^= 1 << (k % 8);
+        fs::write(world.folder(id).join("db/db"), &bytes).expect("write");
+        let opened = open(&world, id);
+        assert_eq!(count(&opened.history), n, "flip at {place}");
+        let newest = through_view(&opened);
+        assert!(newest == expected, "flip at {place}: {:?}", opened.notices);
+        opened.store.close_blocking();
+    }
+}
+
+#[test]
+fn one_unreadable_session_hides_no_other() {
+    let world = World::new();
+    for n in 1..=3 {
+        world.session(session_id(n), 16);
+    }
+    let folder = world.folder(session_id(2));
+    fs::write(folder.join("meta.json"), b"{ not json").expect("write");
+    fs::write(folder.join("journal"), b"\0\0\0\0").expect("write");
+    fs::write(world.folder(session_id(3)).join("meta.json"), b"").expect("write");
+    fs::write(world.project.folder().join("sessions/stray"), b"x").expect("write");
+    fs::create_dir(world.project.folder().join("sessions/ses_nonsense")).expect("create");
+    let rows = world.project.list().expect("list");
+    let mut ids: Vec<_> = rows.iter().map(|row| row.info.id).collect();
+    ids.sort();
+    assert_eq!(ids, [session_id(1), session_id(3)]);
+    let error = world
+        .project
+        .open_session(session_id(2), Heard::new())
+        .expect_err("damaged");
+    assert!(matches!(error, StoreError::Damaged { .. }), "{error}");
+}
+
+#[test]
+fn a_data_folder_that_cannot_be_written_is_named_with_a_way_out() {
+    let home = tempfile::tempdir().expect("temp");
+    fs::create_dir(home.path().join("work")).expect("work");
+    // a file in the way fails for every user, root included
+    fs::write(home.path().join("data"), b"").expect("write");
+    let project = super::support::project(home.path());
+    let info = super::support::info(session_id(1), &home.path().join("work"));
+    let error = project.create(&info, Heard::new()).expect_err("no folder");
+    let said = error.to_string();
+    assert!(said.contains("data"), "{said}");
+    assert!(said.contains("DUNLIN_DATA_DIR"), "{said}");
+}
+
+#[test]
+fn a_session_in_a_folder_that_cannot_be_written_opens_for_reading() {
+    if rustix::process::getuid().is_root() {
+        // root may write everywhere; the branch is the same as for a lock that is taken
+        return;
+    }
+    let world = World::new();
+    let id = session_id(1);
+    world.session(id, 24);
+    let folder = world.folder(id);
+    let lock = folder.join("lock");
+    fs::set_permissions(&lock, fs::Permissions::from_mode(0o400)).expect("chmod");
+    fs::set_permissions(&folder, fs::Permissions::from_mode(0o500)).expect("chmod");
+    let opened = open(&world, id);
+    assert!(!opened.writable);
+    assert_eq!(assert_sound(&opened.history), 24);
+    fs::set_permissions(&folder, fs::Permissions::from_mode(0o700)).expect("chmod");
+}

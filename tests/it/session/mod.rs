@@ -1,0 +1,15 @@
+//! The session store from outside: what a crash, a damaged file, a full disk and a second process
+//! may and may not do to it.
+
+#![expect(
+    clippy::expect_used,
+    clippy::panic,
+    reason = "helpers of tests fail a test by panicking"
+)]
+
+mod basics;
+mod damage;
+mod disk_full;
+mod kill;
+mod support;
+mod two_processes;

@@ -1,0 +1,153 @@
+//! A session open elsewhere is read, not written, and can be followed while it grows.
+//!
+//! The lock is per open file, so two handles of one process stand for two processes; that death
+//! frees it is what the kill tests rely on in every round.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use dunlin::protocol::Role;
+use dunlin::session::{Commit, Record, StoreError};
+
+use super::support::{
+    Heard, World, assert_sound, commit, count, info, message, part, records, session_id, text, told,
+};
+
+#[test]
+fn the_second_one_reads_with_a_clear_sentence_and_cannot_write() {
+    let world = World::new();
+    let id = session_id(1);
+    let owner = world.start(id);
+    for n in 1..=40 {
+        owner.commit(commit(id, n));
+    }
+    owner.page(None, 1).expect("written");
+
+    let heard = Heard::new();
+    let second = world
+        .project
+        .open_session(id, Arc::<Heard>::clone(&heard))
+        .expect("open");
+    assert!(!second.writable);
+    assert!(
+        second.notices[0].contains("open in"),
+        "{:?}",
+        second.notices
+    );
+    assert_eq!(assert_sound(&second.history), 40);
+    second.store.commit(commit(id, 41));
+    assert!(heard.numbers().is_empty());
+    assert!(heard.faults()[0].message.contains("reading only"));
+    let refused = [
+        world.project.delete(id).expect_err("open"),
+        world.project.rename(id, "x").expect_err("open"),
+        world.project.archive(id).expect_err("open"),
+    ];
+    for error in refused {
+        assert!(matches!(error, StoreError::OpenElsewhere { .. }), "{error}");
+    }
+    // reading does not disturb the owner
+    owner.commit(commit(id, 41));
+    assert_eq!(
+        second
+            .store
+            .page(None, usize::MAX)
+            .expect("page")
+            .messages
+            .len(),
+        12
+    );
+    second.store.close_blocking();
+    owner.close_blocking();
+    let third = world.project.open_session(id, Heard::new()).expect("open");
+    assert!(third.writable);
+    assert_eq!(count(&third.history), 41);
+    third.store.close_blocking();
+}
+
+#[test]
+fn a_listing_says_which_sessions_are_open() {
+    let world = World::new();
+    world.session(session_id(1), 8);
+    let opened = world
+        .project
+        .open_session(session_id(1), Heard::new())
+        .expect("open");
+    opened.store.page(None, 1).expect("the view has started");
+    assert!(world.project.list().expect("list")[0].open_elsewhere);
+    opened.store.close_blocking();
+    assert!(!world.project.list().expect("list")[0].open_elsewhere);
+}
+
+#[tokio::test]
+async fn a_follower_sees_every_record_in_order_as_it_is_written() {
+    let world = World::new();
+    let id = session_id(1);
+    let owner = world.start(id);
+    for n in 1..=10 {
+        owner.commit(commit(id, n));
+    }
+    owner.page_async(None, 1).await.expect("written");
+    let second = world.project.open_session(id, Heard::new()).expect("open");
+    let before = count(&second.history);
+    let mut follower = second.store.follow().expect("a reader");
+    let mut seen = Vec::new();
+    for n in before + 1..=200 {
+        owner.commit(commit(id, n));
+    }
+    let expected: Vec<Record> = (before + 1..=200).flat_map(|n| records(id, n)).collect();
+    let all = async {
+        while seen.len() < expected.len() {
+            follower.changed().await;
+            seen.extend(follower.read().expect("read"));
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(20), all)
+        .await
+        .expect("everything within 20 s");
+    assert!(seen == expected);
+    // nothing new: nobody is woken
+    let quiet = tokio::time::timeout(Duration::from_millis(50), follower.changed()).await;
+    assert!(quiet.is_err() || follower.read().expect("read").is_empty());
+    second.store.close().await;
+    owner.close().await;
+}
+
+#[test]
+fn two_sessions_of_one_project_do_not_disturb_each_other() {
+    let world = World::new();
+    let stores: Vec<_> = (1..=4).map(|n| world.start(session_id(n))).collect();
+    for n in 1..=100 {
+        for store in &stores {
+            store.commit(commit(store.id(), n));
+        }
+    }
+    for store in &stores {
+        store.close_blocking();
+    }
+    for n in 1..=4 {
+        let history = world.project.open_session_all(session_id(n)).expect("all");
+        assert_eq!(assert_sound(&history), 100);
+    }
+}
+
+#[test]
+fn events_without_records_keep_their_place_in_the_order() {
+    let world = World::new();
+    let id = session_id(1);
+    let heard = Heard::new();
+    let store = world
+        .project
+        .create(&info(id, &world.worktree()), Arc::<Heard>::clone(&heard))
+        .expect("create");
+    let head = message(id, 1, Role::User);
+    let prompt = part(id, head.id, 1, text("hi"));
+    store.commit(Commit::written(
+        vec![Record::Message(head), Record::Part(prompt)],
+        vec![told(1)],
+    ));
+    store.commit(Commit::written(vec![], vec![told(2)]));
+    store.commit(Commit::soon(records(id, 8), vec![told(3)]));
+    store.close_blocking();
+    assert_eq!(heard.numbers(), [1, 2, 3]);
+}
