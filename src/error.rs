@@ -56,7 +56,7 @@ impl From<ConfigError> for AppError {
 
 impl From<StoreError> for AppError {
     fn from(error: StoreError) -> Self {
-        let fault = error.to_fault();
+        let fault = error.fault();
         Self { kind: fault.kind, ..Self::new(fault.message, fault.hint) }
     }
 }

@@ -143,7 +143,7 @@ pub(super) struct Exec {
 }
 
 /// `dunlin demo`
-#[derive(Debug, Args)]
+#[derive(Debug, Default, Args)]
 pub(super) struct Demo {
     /// Keep the demo's folder.
     #[arg(long)]

@@ -5,14 +5,15 @@ use std::sync::OnceLock;
 
 use tokio::sync::mpsc::unbounded_channel;
 
-use super::arguments::Options;
+use super::arguments::{Demo, Options};
 use super::fail;
+use super::prompt_history::PromptHistory;
 use crate::app;
 use crate::config::paths::Paths;
 use crate::error::AppError;
 use crate::headless::exit;
 use crate::protocol::link;
-use crate::tui::{self, AgentLink, Start, TuiError};
+use crate::tui::{self, AgentLink, Next, Start, TuiError};
 
 pub(super) fn run(options: &Options, prompt: Option<String>, scripted: bool) -> u8 {
     match start(options, prompt, scripted) {
@@ -33,9 +34,10 @@ fn start(options: &Options, prompt: Option<String>, scripted: bool) -> Result<u8
         version: env!("CARGO_PKG_VERSION"),
         worktree_label: app::shown(&ground.worktree, &ground.paths.home),
         initial_prompt: prompt,
-        history_file: Some(ground.paths.data_dir.join("history")),
         scripted_notice: scripted,
+        stderr_log: Some(ground.paths.data_dir.join("log").join("stderr.log")),
         connect: Box::new(move || {
+            let history = PromptHistory::new(&ground.paths.data_dir, &ground.worktree);
             let (ops, receiver) = unbounded_channel();
             let (outbox, events) = link::events();
             let failed = outbox.clone();
@@ -52,7 +54,7 @@ fn start(options: &Options, prompt: Option<String>, scripted: bool) -> Result<u8
                 let text = format!("The agent's thread could not be started: {error}.");
                 report(&failed, &AppError::new(text, "Close other programs and start again."));
             }
-            AgentLink { ops, events }
+            AgentLink { ops, events, history: history.read(), remember: Some(history.keeper()) }
         }),
     };
     match tui::run(start) {
@@ -60,7 +62,10 @@ fn start(options: &Options, prompt: Option<String>, scripted: bool) -> Result<u8
             if !ended.farewell.is_empty() {
                 super::print(ended.farewell);
             }
-            Ok(ended.code)
+            match ended.next {
+                Some(Next::Demo) => Ok(super::demo::run(options, &Demo::default())),
+                None => Ok(ended.code),
+            }
         }
         Err(TuiError::NoTerminal) => Err(AppError::usage(
             "There is no terminal to draw on.",

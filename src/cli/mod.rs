@@ -6,6 +6,7 @@ mod demo;
 mod exec;
 mod interactive;
 mod manage;
+mod prompt_history;
 
 use clap::Parser;
 

@@ -175,7 +175,7 @@ impl Active {
             return Ok(());
         }
         let announcer = self.announcer(ports);
-        let store = ports.project.create(self.turn.info(), announcer).map_err(|e| e.to_fault())?;
+        let store = ports.project.create(self.turn.info(), announcer).map_err(|e| e.fault())?;
         self.attach(ports, store);
         Ok(())
     }

@@ -6,9 +6,10 @@ use super::{Agent, Back};
 use crate::agent::effect::{Durability, Effect};
 use crate::agent::input::{Input, SnapshotTag};
 use crate::protocol::{
+    PartBody,
     Event, Fault, FileStatus, MessageId, NoticeLevel, PartId, PatchFile, SnapshotId,
 };
-use crate::session::{Commit, Record, Sync};
+use crate::session::{Commit, Record, SummaryPatch, Sync};
 use crate::snapshot::{FileWrite, Hints, SnapshotState};
 
 impl Agent {

@@ -6,7 +6,7 @@ use crate::context::Conversation;
 use crate::protocol::{
     Event, Fault, FaultKind, Message, MessageId, NoticeLevel, Part, SessionId, SessionInfo,
 };
-use crate::session::{Project, StoreError};
+use crate::session::{ExportFormat, Fork, Project, Redactor, SessionStore, StoreError};
 
 /// Parts of a page of history.
 const PAGE: usize = 300;
@@ -188,8 +188,72 @@ impl Agent {
         });
     }
 
+    /// A copy of the session up to a message, opened in place of this one.
+    pub(super) async fn fork(&mut self, at: Option<MessageId>) {
+        let Some(source) = self.active.store.as_ref().map(SessionStore::id) else {
+            self.notice(NoticeLevel::Info, "There is nothing to fork yet.");
+            return;
+        };
+        let now = self.ports.now();
+        let last = self.active.turn.conversation().tip().map(|e| e.message.id);
+        let id = self.active.turn.mint().session(now);
+        let mut values: Vec<String> = ["grants", "reads", "todo", "pins", "spent"]
+            .map(str::to_owned)
+            .to_vec();
+        values.extend(self.active.values.keys().filter(|n| n.starts_with("writes/")).cloned());
+        let fork = Fork { source, at: at.or(last), id, now, values };
+        match self.ports.project.fork(&fork) {
+            Ok(info) => {
+                self.open_session(info.id).await;
+                self.notice(NoticeLevel::Info, "This is a copy; the original is as it was.");
+            }
+            Err(error) => self.store_trouble(&error),
+        }
+    }
+
+    /// Writes the session to a file, without secrets.
+    pub(super) fn export(&self, format: &str, path: Option<String>) {
+        let format: ExportFormat = match format.parse() {
+            Ok(format) => format,
+            Err(sentence) => {
+                let sentence: String = sentence;
+                self.notice(NoticeLevel::Error, &sentence);
+                return;
+            }
+        };
+        let Some(id) = self.active.store.as_ref().map(SessionStore::id) else {
+            self.notice(NoticeLevel::Info, "There is nothing to export yet.");
+            return;
+        };
+        let ending = match format {
+            ExportFormat::Markdown => "md",
+            ExportFormat::Json => "json",
+            ExportFormat::Jsonl => "jsonl",
+        };
+        let name = path.unwrap_or_else(|| format!("{id}.{ending}"));
+        let target = self.ports.worktree.join(&name);
+        let project = self.ports.project.clone();
+        let back = self.active.back.clone();
+        self.ports.beside(move || {
+            let redactor = Redactor::new(std::env::vars());
+            let written = std::fs::File::create_new(&target)
+                .map_err(|e| e.to_string())
+                .and_then(|mut file| {
+                    project.export(id, format, &redactor, &mut file).map_err(|e| e.to_string())
+                });
+            let (level, text) = match written {
+                Ok(()) => (NoticeLevel::Info, format!("Exported to {}.", target.display())),
+                Err(error) => (
+                    NoticeLevel::Error,
+                    format!("{} could not be written: {error}", target.display()),
+                ),
+            };
+            drop(back.send(super::Back::Event(Event::Notice { level, text })));
+        });
+    }
+
     pub(super) fn store_trouble(&self, error: &StoreError) {
-        let fault: Fault = error.to_fault();
+        let fault: Fault = error.fault();
         debug_assert_eq!(fault.kind, FaultKind::Storage);
         self.active.announce(&self.ports, vec![Event::Error { error: fault }]);
     }

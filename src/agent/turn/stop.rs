@@ -134,7 +134,12 @@ impl Turn {
         let State::Step(step) = &self.state else {
             return;
         };
-        let Some(entry) = self.conversation.entry(step.message) else {
+        let message = step.message;
+        self.close_parts_of(now, message);
+    }
+
+    fn close_parts_of(&mut self, now: Millis, message: crate::protocol::MessageId) {
+        let Some(entry) = self.conversation.entry(message) else {
             return;
         };
         let open: Vec<PartId> = entry

@@ -1,0 +1,192 @@
+//! Subcommands that look at or change what is stored: models, keys, sessions, configuration.
+
+mod doctor;
+mod sessions;
+
+use std::io::Read;
+
+use clap::CommandFactory;
+use secrecy::SecretString;
+
+use super::arguments::{Arguments, Auth, Command, Models, Options, Permissions};
+use super::{fail, print};
+use crate::app::{self, Ground};
+use crate::config::{explain, load, schema, trust};
+use crate::error::AppError;
+use crate::headless::exit;
+use crate::model::auth;
+
+type Outcome = Result<u8, AppError>;
+
+pub(super) fn run(options: &Options, command: Command) -> u8 {
+    let done = match command {
+        Command::Models(wanted) => models(options, &wanted),
+        Command::Auth { what } => keys(options, what),
+        Command::Sessions { what } => sessions::run(options, what),
+        Command::Search { query, all } => sessions::search(options, query, all),
+        Command::Inspect { session, json } => sessions::inspect(options, &session, json),
+        Command::Permissions { what } => permissions(options, what),
+        Command::Config { schema: wanted, json } => configuration(options, wanted, json),
+        Command::Trust { revoke } => trust_folder(options, revoke),
+        Command::Gc { dry_run } => sessions::gc(options, dry_run),
+        Command::Doctor => doctor::run(options),
+        Command::Completions { shell } => {
+            let mut command = Arguments::command();
+            clap_complete::generate(shell, &mut command, "dunlin", &mut std::io::stdout());
+            Ok(exit::DONE)
+        }
+        // `cli::run` has handled these.
+        Command::Exec(_) | Command::Demo(_) | Command::Debug { .. } => Ok(exit::USAGE),
+    };
+    done.unwrap_or_else(|error| fail(&error, error.code))
+}
+
+pub(super) fn ground(options: &Options) -> Result<Ground, AppError> {
+    app::ground(&options.wishes(false))
+}
+
+fn models(options: &Options, wanted: &Models) -> Outcome {
+    let ground = ground(options)?;
+    let registry = app::registry(&ground);
+    let search = wanted.search.as_deref().unwrap_or_default().to_lowercase();
+    let mut listed = registry.choices();
+    listed.retain(|c| c.model.to_string().to_lowercase().contains(&search));
+    if wanted.json {
+        let rows = serde_json::to_value(&listed)
+            .map_err(|e| AppError::new(format!("The list cannot be written as JSON: {e}."), ""))?;
+        print(format_args!("{rows:#}"));
+        return Ok(exit::DONE);
+    }
+    if listed.is_empty() {
+        let hint = "`dunlin models` lists all; any other model of a provider works too, with safe limits.";
+        return Err(AppError::new(format!("No known model's name contains `{search}`."), hint));
+    }
+    let price = |p: Option<f64>| p.map_or_else(|| "?".to_owned(), |usd| format!("{usd:.2}"));
+    print(format_args!("{:<56} {:>9} {:>8} {:>8}  key", "model", "window", "$/M in", "$/M out"));
+    for choice in listed {
+        let row = format!(
+            "{:<56} {:>9} {:>8} {:>8}  {}",
+            choice.model.to_string(),
+            choice.context,
+            price(choice.input_price),
+            price(choice.output_price),
+            if choice.usable { "set" } else { "-" },
+        );
+        if !print(row) {
+            break;
+        }
+    }
+    Ok(exit::DONE)
+}
+
+fn keys(options: &Options, what: Auth) -> Outcome {
+    let ground = ground(options)?;
+    let dir = &ground.paths.config_dir;
+    match what {
+        Auth::Login { provider } => {
+            let mut key = String::new();
+            std::io::stdin()
+                .take(65_536)
+                .read_to_string(&mut key)
+                .map_err(|e| AppError::new(format!("Standard input cannot be read: {e}."), ""))?;
+            auth::login(dir, &provider, &SecretString::from(key.trim().to_owned()))?;
+            print(format_args!("The key for {provider} is stored in {}.", auth::file(dir).display()));
+        }
+        Auth::Logout { provider } => {
+            auth::logout(dir, &provider)?;
+            print(format_args!("The key for {provider} is forgotten."));
+        }
+        Auth::List => {
+            for line in auth::list(dir)? {
+                print(line);
+            }
+        }
+    }
+    Ok(exit::DONE)
+}
+
+fn permissions(options: &Options, what: Permissions) -> Outcome {
+    let ground = ground(options)?;
+    match what {
+        Permissions::Check { rules, command } => {
+            let rules = match rules {
+                Some(file) => Some(std::fs::read_to_string(&file).map_err(|e| {
+                    let message = format!("{} cannot be read: {e}.", file.display());
+                    AppError::usage(message, "Name a TOML file with --rules.")
+                })?),
+                None => None,
+            };
+            let line = crate::permission::command_line(&command);
+            let place = crate::permission::Place {
+                worktree: ground.worktree.clone(),
+                temp: vec![std::env::temp_dir()],
+                home: ground.paths.home.clone(),
+                ..crate::permission::Place::default()
+            };
+            let layers = ground.config.permission.clone();
+            let checked = crate::permission::check(
+                rules.as_deref(),
+                layers,
+                &line,
+                place,
+                ground.config.mode,
+            )
+            .map_err(|sentence| AppError::usage(sentence, ""))?;
+            print(checked.word);
+            for line in checked.why {
+                print(format_args!("  {line}"));
+            }
+        }
+        Permissions::List => {
+            for layer in &ground.config.permission {
+                for rule in &layer.rules {
+                    print(format_args!(
+                        "{:<8} {:<8} {:?} {}",
+                        layer.owner, rule.tool, rule.action, rule.pattern
+                    ));
+                }
+            }
+        }
+    }
+    Ok(exit::DONE)
+}
+
+fn configuration(options: &Options, wanted_schema: bool, json: bool) -> Outcome {
+    if wanted_schema {
+        let schema = serde_json::to_value(schema::schema())
+            .map_err(|e| AppError::new(format!("The schema cannot be written: {e}."), ""))?;
+        print(format_args!("{schema:#}"));
+        return Ok(exit::DONE);
+    }
+    let ground = ground(options)?;
+    let loaded = load::Loaded {
+        config: ground.config,
+        sources: ground.sources,
+        warnings: ground.warnings,
+    };
+    if json {
+        print(format_args!("{:#}", explain::explain_json(&loaded)));
+    } else {
+        print(explain::explain(&loaded, false));
+    }
+    Ok(exit::DONE)
+}
+
+fn trust_folder(options: &Options, revoke: bool) -> Outcome {
+    let ground = ground(options)?;
+    let failed = |e: std::io::Error| {
+        let message = format!("The list of trusted folders cannot be written: {e}.");
+        AppError::new(message, "Check the permissions of dunlin's data folder.")
+    };
+    let folder = ground.worktree.display();
+    if revoke {
+        let was = trust::revoke(&ground.paths.data_dir, &ground.worktree).map_err(failed)?;
+        let word = if was { "no longer trusted" } else { "not trusted anyway" };
+        print(format_args!("{folder} is {word}."));
+    } else {
+        let now = jiff::Timestamp::now().as_millisecond();
+        trust::trust(&ground.paths.data_dir, &ground.worktree, now).map_err(failed)?;
+        print(format_args!("{folder} is trusted: its own .dunlin/ folder counts."));
+    }
+    Ok(exit::DONE)
+}

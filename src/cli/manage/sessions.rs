@@ -1,0 +1,250 @@
+//! `dunlin sessions`, `search`, `inspect`, `gc`: what is stored, without opening it to write.
+
+use std::io::Write;
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
+
+use super::{Outcome, ground};
+use crate::app::{self, Ground};
+use crate::cli::arguments::{ExportFormat, Options, Sessions};
+use crate::cli::print;
+use crate::context::overflow::{self, Window};
+use crate::context::{Conversation, inspect as report};
+use crate::error::AppError;
+use crate::headless::exit;
+use crate::protocol::{IdMint, SessionId, SessionSummary};
+use crate::session::{self, GcPolicy, GcReport, Project, Redactor, SearchQuery};
+
+/// Hits of a search.
+const HITS: usize = 200;
+
+fn project(ground: &Ground) -> Result<Project, AppError> {
+    Ok(Project::open(&ground.paths.data_dir, &ground.worktree)?)
+}
+
+fn now() -> i64 {
+    jiff::Timestamp::now().as_millisecond()
+}
+
+fn fresh_id() -> SessionId {
+    let seed = uuid::Uuid::now_v7().as_u64_pair().1;
+    IdMint::new(seed, 0).session(now())
+}
+
+fn parse(id: &str) -> Result<SessionId, AppError> {
+    id.parse()
+        .map_err(|e| AppError::usage(format!("{e}."), "`dunlin sessions list` shows them."))
+}
+
+pub(super) fn run(options: &Options, what: Sessions) -> Outcome {
+    let ground = ground(options)?;
+    let project = project(&ground)?;
+    match what {
+        Sessions::List { json, all } => list(&ground, &project, json, all)?,
+        Sessions::Show { id } => export(&project, parse(&id)?, session::ExportFormat::Markdown)?,
+        Sessions::Rename { id, title } => project.rename(parse(&id)?, &title)?,
+        Sessions::Delete { id, yes } => delete(&project, parse(&id)?, yes)?,
+        Sessions::Archive { id } => {
+            let freed = project.archive(parse(&id)?)?;
+            print(format_args!("Packed; {} are free.", bytes(freed)));
+        }
+        Sessions::Export { id, format } => {
+            let format = match format {
+                ExportFormat::Md => session::ExportFormat::Markdown,
+                ExportFormat::Json => session::ExportFormat::Json,
+                ExportFormat::Jsonl => session::ExportFormat::Jsonl,
+            };
+            export(&project, parse(&id)?, format)?;
+        }
+        Sessions::Import { file } => import(&ground, &project, &file)?,
+        Sessions::Gc { dry_run } => return gc(options, dry_run),
+    }
+    Ok(exit::DONE)
+}
+
+fn list(ground: &Ground, project: &Project, json: bool, all: bool) -> Result<(), AppError> {
+    let listed =
+        if all { Project::list_all(&ground.paths.data_dir)? } else { project.list()? };
+    if json {
+        let rows: Vec<serde_json::Value> = listed.iter().map(row).collect();
+        print(format_args!("{:#}", serde_json::Value::from(rows)));
+        return Ok(());
+    }
+    for session in &listed {
+        let when = jiff::Timestamp::from_millisecond(session.updated)
+            .map(|t| t.to_zoned(jiff::tz::TimeZone::system()).strftime("%F %H:%M").to_string())
+            .unwrap_or_default();
+        let cost = session.cost.map_or_else(|| "?".to_owned(), |usd| format!("${usd:.2}"));
+        let line = format!(
+            "{}  {when}  {:>6} parts  {cost:>8}  {}",
+            session.info.id,
+            session.parts,
+            title(session)
+        );
+        if !print(line) {
+            return Ok(());
+        }
+    }
+    let used = project.disk_use()?;
+    print(format_args!("{} sessions here, {}", listed.len(), bytes(used.total())));
+    Ok(())
+}
+
+fn title(session: &SessionSummary) -> String {
+    let text = if session.info.title.is_empty() { &session.first_prompt } else { &session.info.title };
+    // A title may come from a model: nothing of it may steer the terminal.
+    text.chars().filter(|c| !c.is_control()).collect()
+}
+
+/// The documented fields first, then the rest.
+fn row(session: &SessionSummary) -> serde_json::Value {
+    let mut value = serde_json::json!({
+        "id": session.info.id,
+        "title": title(session),
+        "created": session.info.created,
+        "updated": session.updated,
+        "parts": session.parts,
+        "cost": session.cost,
+    });
+    if let (Some(row), Ok(serde_json::Value::Object(all))) =
+        (value.as_object_mut(), serde_json::to_value(session))
+    {
+        for (key, value) in all {
+            row.entry(key).or_insert(value);
+        }
+    }
+    value
+}
+
+fn export(project: &Project, id: SessionId, format: session::ExportFormat) -> Result<(), AppError> {
+    let redactor = Redactor::new(std::env::vars());
+    let mut out = std::io::stdout().lock();
+    Ok(project.export(id, format, &redactor, &mut out)?)
+}
+
+fn import(ground: &Ground, project: &Project, file: &Path) -> Result<(), AppError> {
+    let bytes = std::fs::read(file).map_err(|e| {
+        let message = format!("{} cannot be read: {e}.", file.display());
+        AppError::usage(message, "Name a file that `dunlin sessions export` wrote.")
+    })?;
+    let info = project.import(&bytes, fresh_id(), &ground.worktree, now())?;
+    print(info.id);
+    Ok(())
+}
+
+fn delete(project: &Project, id: SessionId, yes: bool) -> Result<(), AppError> {
+    if !yes {
+        let mut err = std::io::stderr();
+        // Without a reader the answer below is empty, which means no.
+        drop(write!(err, "Delete {id} for ever? [y/N] "));
+        drop(err.flush());
+        let mut answer = String::new();
+        drop(std::io::stdin().read_line(&mut answer));
+        if !answer.trim().eq_ignore_ascii_case("y") {
+            return Err(AppError::new("Nothing was deleted.", "Answer y, or use --yes."));
+        }
+    }
+    Ok(project.delete(id)?)
+}
+
+pub(super) fn search(options: &Options, query: String, all: bool) -> Outcome {
+    let ground = ground(options)?;
+    let project = project(&ground)?;
+    let query = SearchQuery { text: query, regex: false, limit: HITS };
+    let cancel = AtomicBool::new(false);
+    let hits = if all {
+        Project::search_all(&ground.paths.data_dir, &query, &cancel)?
+    } else {
+        project.search(&query, &cancel)?
+    };
+    let safe = |text: &str| text.chars().filter(|c| !c.is_control()).collect::<String>();
+    for hit in &hits {
+        let line = format!(
+            "{}  {}  {}\n    {}: {}",
+            hit.session,
+            hit.part,
+            safe(&hit.title),
+            hit.kind,
+            safe(&hit.excerpt)
+        );
+        if !print(line) {
+            break;
+        }
+    }
+    Ok(if hits.is_empty() { exit::ERROR } else { exit::DONE })
+}
+
+pub(super) fn gc(options: &Options, dry_run: bool) -> Outcome {
+    let ground = ground(options)?;
+    let project = project(&ground)?;
+    let report = project.gc(&GcPolicy {
+        now: now(),
+        output_days: ground.config.output.keep_days,
+        archive_days: ground.config.store.archive_days,
+        dry_run,
+    })?;
+    tell(&report, dry_run);
+    Ok(exit::DONE)
+}
+
+fn tell(report: &GcReport, dry_run: bool) {
+    let would = if dry_run { "would be " } else { "" };
+    print(format_args!(
+        "{} {would}freed: {} outputs, {} blobs, {} left-overs {would}removed, {} sessions {would}packed.",
+        bytes(report.freed),
+        report.outputs,
+        report.blobs,
+        report.leftovers,
+        report.archived.len(),
+    ));
+    for problem in &report.problems {
+        print(format_args!("! {problem}"));
+    }
+}
+
+pub(super) fn inspect(options: &Options, id: &str, json: bool) -> Outcome {
+    let ground = ground(options)?;
+    let project = project(&ground)?;
+    let history = project.open_session_all(parse(id)?)?;
+    let registry = app::registry(&ground);
+    let model = registry.info(&history.info.model);
+    let conversation = Conversation::from_history(history.messages, history.parts);
+    let settings = &ground.config.context;
+    let last = conversation.entries().iter().rev().find(|e| e.message.tokens.total() > 0);
+    let usage = overflow::Usage {
+        actual: last.map(|e| e.message.tokens),
+        added: 0,
+        estimate: overflow::estimate(&conversation),
+    };
+    let name = history.info.model.to_string();
+    let found = report::report(&report::Source {
+        conversation: &conversation,
+        usage,
+        window: Window { size: model.context, usable: model.usable(settings.output_reserve) },
+        model: &name,
+        strategy: &settings.strategy,
+        system: 0,
+        instructions: 0,
+        tools: 0,
+    });
+    if json {
+        let value = serde_json::to_value(&found)
+            .map_err(|e| AppError::new(format!("The report cannot be written as JSON: {e}."), ""))?;
+        print(format_args!("{value:#}"));
+    } else {
+        print(report::as_text(&found));
+    }
+    Ok(exit::DONE)
+}
+
+/// `3.4 MiB`
+fn bytes(count: u64) -> String {
+    const UNITS: [&str; 5] = ["B", "KiB", "MiB", "GiB", "TiB"];
+    let mut value = count as f64;
+    let mut unit = 0;
+    while value >= 1_024.0 && unit + 1 < UNITS.len() {
+        value /= 1_024.0;
+        unit += 1;
+    }
+    if unit == 0 { format!("{count} B") } else { format!("{value:.1} {}", UNITS[unit]) }
+}
