@@ -6,6 +6,7 @@
 pub mod decode;
 pub mod delta;
 pub mod request;
+pub mod scripted;
 
 use std::sync::Arc;
 
