@@ -5,6 +5,7 @@
 
 pub mod decode;
 pub mod delta;
+pub mod encode;
 pub mod request;
 pub mod scripted;
 

@@ -44,3 +44,56 @@
 //! | gemini | `functionCall` | `id`?, `thoughtSignature`? | `id` inside functionCall AND its functionResponse (absent: the wire had none, send none); `thoughtSignature` beside functionCall |
 //!
 //! Text blocks: `{"wire":…,"type":"refusal"}` marks text that is a refusal; nothing to replay.
+use std::fmt;
+use std::str::FromStr;
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Wire {
+    /// Anthropic Messages.
+    Anthropic,
+    /// OpenAI Chat Completions and its dialects.
+    OpenaiChat,
+    /// OpenAI Responses.
+    OpenaiResponses,
+    /// Google Gemini `streamGenerateContent`.
+    Gemini,
+}
+
+impl Wire {
+    /// All wires with their names in configuration and on the command line.
+    pub const ALL: [(Self, &'static str); 4] = [
+        (Self::Anthropic, "anthropic"),
+        (Self::OpenaiChat, "openai-chat"),
+        (Self::OpenaiResponses, "openai-responses"),
+        (Self::Gemini, "gemini"),
+    ];
+
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        Self::ALL
+            .iter()
+            .find(|(wire, _)| *wire == self)
+            .map_or("", |(_, name)| name)
+    }
+}
+
+impl fmt::Display for Wire {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl FromStr for Wire {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        Self::ALL
+            .iter()
+            .find(|(_, name)| *name == text)
+            .map(|(wire, _)| *wire)
+            .ok_or_else(|| {
+                format!(
+                    "`{text}` is no wire format: use anthropic, openai-chat, openai-responses or gemini."
+                )
+            })
+    }
+}
