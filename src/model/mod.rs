@@ -3,6 +3,7 @@
 //! The agent's driver asks a `Model` with a `Request` and reads batches of `Delta`. Wire formats,
 //! HTTP, keys, prices and the scripted provider are behind it; nothing of HTTP leaves this module.
 
+pub mod catalog;
 pub mod decode;
 pub mod delta;
 pub mod encode;
