@@ -3,12 +3,15 @@
 //! The agent's driver asks a `Model` with a `Request` and reads batches of `Delta`. Wire formats,
 //! HTTP, keys, prices and the scripted provider are behind it; nothing of HTTP leaves this module.
 
+pub mod arguments;
 pub mod catalog;
 pub mod decode;
 pub mod delta;
 pub mod encode;
+pub mod error;
 pub mod request;
 pub mod scripted;
+pub mod sse;
 
 use std::sync::Arc;
 

@@ -19,7 +19,7 @@
 //! | anthropic | `thinking` | `signature` | `{"type":"thinking","thinking":TEXT,"signature":…}`, also with empty text |
 //! | anthropic | `redacted_thinking` | `data` | `{"type":"redacted_thinking","data":…}` |
 //! | anthropic | `opaque` | `block` | `block` verbatim (server tools and their results, compaction, fallback …) |
-//! | openai-chat | `reasoning` | `field`, `reasoning_details`? | text as message field `field` where the dialect wants it back; `reasoning_details` of all blocks of the message concatenated |
+//! | openai-chat | `reasoning` | `field`, `reasoning_details`?, `extra_content`? | text as message field `field` where the dialect wants it back; `reasoning_details` of all blocks of the message concatenated; `extra_content` as member of the message |
 //! | openai-responses | `reasoning` | `item` | `item` verbatim; it stands on the LAST block of its item, the item's other blocks have no provider value and are skipped |
 //! | openai-responses | `message` | `phase`, `id`? | sets `phase` of the message item that the text blocks after it make, until the next block that is no text |
 //! | openai-responses | `opaque` | `item` | `item` verbatim (web search, code interpreter, mcp, compaction …) |
@@ -44,56 +44,15 @@
 //! | gemini | `functionCall` | `id`?, `thoughtSignature`? | `id` inside functionCall AND its functionResponse (absent: the wire had none, send none); `thoughtSignature` beside functionCall |
 //!
 //! Text blocks: `{"wire":…,"type":"refusal"}` marks text that is a refusal; nothing to replay.
-use std::fmt;
-use std::str::FromStr;
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Wire {
-    /// Anthropic Messages.
-    Anthropic,
-    /// OpenAI Chat Completions and its dialects.
-    OpenaiChat,
-    /// OpenAI Responses.
-    OpenaiResponses,
-    /// Google Gemini `streamGenerateContent`.
-    Gemini,
-}
 
-impl Wire {
-    /// All wires with their names in configuration and on the command line.
-    pub const ALL: [(Self, &'static str); 4] = [
-        (Self::Anthropic, "anthropic"),
-        (Self::OpenaiChat, "openai-chat"),
-        (Self::OpenaiResponses, "openai-responses"),
-        (Self::Gemini, "gemini"),
-    ];
+mod anthropic;
+mod decoder;
+mod gemini;
+mod json;
+mod neutral;
+mod openai_chat;
+mod openai_responses;
+mod out;
 
-    /// Its name.
-    pub fn name(self) -> &'static str {
-        Self::ALL
-            .iter()
-            .find(|(wire, _)| *wire == self)
-            .map_or("", |(_, name)| name)
-    }
-}
-
-impl fmt::Display for Wire {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
-    }
-}
-
-impl FromStr for Wire {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        Self::ALL
-            .iter()
-            .find(|(_, name)| *name == text)
-            .map(|(wire, _)| *wire)
-            .ok_or_else(|| {
-                format!(
-                    "`{text}` is no wire format: use anthropic, openai-chat, openai-responses or gemini."
-                )
-            })
-    }
-}
+pub use decoder::{Decoded, Decoder, Wire};
+pub use neutral::{decode_bytes, neutral};

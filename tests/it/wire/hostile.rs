@@ -1,0 +1,1 @@
+//! No bytes can make the decoders panic, hang or hoard memory.
