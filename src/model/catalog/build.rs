@@ -40,7 +40,8 @@ pub fn build(facts: &str, today: &str) -> Result<String, String> {
     let mut out = String::from("{\"providers\": {");
     for (index, (provider, models)) in collected.providers.iter().enumerate() {
         out.push_str(if index == 0 { "\n" } else { ",\n" });
-        out.push_str(&format!("{}: {{", json!(provider)));
+        out.push_str(&json!(provider).to_string());
+        out.push_str(": {");
         let lines: Vec<String> = models
             .iter()
             .filter_map(|(name, model)| {

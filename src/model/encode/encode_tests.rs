@@ -679,6 +679,7 @@ fn the_cache_marks_are_on_the_last_two_user_messages_only() {
 
 #[test]
 #[ignore = "a measurement: cargo test --lib a_long_history_costs -- --ignored --nocapture"]
+#[expect(clippy::print_stderr, reason = "it prints what it measures")]
 fn a_long_history_costs_a_copy() {
     let messages = long_conversation(1_000);
     for quirks in endpoints() {

@@ -181,12 +181,13 @@ fn safe(raw: &str, most: usize) -> String {
         .collect()
 }
 
+const DIGITS: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+
 /// Nine letters and digits made from an id; itself if it is that already.
 fn nine(raw: &str, turn: u64) -> String {
     if turn == 0 && raw.len() == 9 && raw.bytes().all(|b| b.is_ascii_alphanumeric()) {
         return raw.to_owned();
     }
-    const DIGITS: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
     let mut hasher = blake3::Hasher::new();
     hasher.update(raw.as_bytes());
     hasher.update(&turn.to_le_bytes());

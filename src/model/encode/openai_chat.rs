@@ -43,7 +43,8 @@ pub(super) fn segment(segment: &Segment<'_>, quirks: &Quirks) -> Chunk {
         for f in &reply.files {
             match part(*f, quirks) {
                 Ok(picture) => {
-                    output.push_str(&format!("\n[{} is in the next user message]", f.name));
+                    let note = format!("\n[{} is in the next user message]", f.name);
+                    output.push_str(&note);
                     pictures.push(picture);
                 }
                 Err(text) => {
@@ -176,7 +177,7 @@ fn user(blocks: &[Asked<'_>], pictures: Vec<Value>, quirks: &Quirks) -> Value {
             Asked::Text(text) => text.to_string(),
             Asked::File(f) => match part(*f, quirks) {
                 Ok(part) => {
-                    parts.extend(texts.drain(..).map(text_part));
+                    parts.extend(texts.drain(..).map(|text| text_part(&text)));
                     parts.push(part);
                     continue;
                 }
@@ -188,11 +189,11 @@ fn user(blocks: &[Asked<'_>], pictures: Vec<Value>, quirks: &Quirks) -> Value {
     if parts.is_empty() && !quirks.cache_control {
         return json!({"role": "user", "content": texts.join("\n\n")});
     }
-    parts.extend(texts.into_iter().map(text_part));
+    parts.extend(texts.iter().map(|text| text_part(text)));
     json!({"role": "user", "content": parts})
 }
 
-fn text_part(text: String) -> Value {
+fn text_part(text: &str) -> Value {
     json!({"type": "text", "text": text})
 }
 
@@ -237,10 +238,7 @@ pub(super) fn system(request: &Request, quirks: &Quirks) -> Option<Value> {
         return None;
     }
     if quirks.cache_control {
-        let mut list: Vec<Value> = parts
-            .into_iter()
-            .map(|text| text_part(text.to_owned()))
-            .collect();
+        let mut list: Vec<Value> = parts.into_iter().map(text_part).collect();
         list[0]["cache_control"] = json!({"type": "ephemeral"});
         return Some(json!({"role": "system", "content": list}));
     }

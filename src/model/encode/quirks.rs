@@ -57,18 +57,19 @@ pub struct Quirks {
     pub assistant_after_tool: bool,
     /// Chat: tool messages carry the tool's name.
     pub tool_name: bool,
-    /// Images may stand inside tool results; else they follow in a user message.
-    pub result_images: bool,
     /// Gemini: call ids are sent.
     pub gemini_ids: bool,
     /// Responses: ask for summaries of the reasoning.
     pub reasoning_summary: bool,
-    /// Tool schemas are reduced to the OpenAPI subset, as Gemini wants them.
+    /// Chat: tool schemas are reduced to the OpenAPI subset, as Gemini wants them.
     pub plain_schema: bool,
 }
 
+/// Where a switch is in a `Quirks`.
+pub type Switch = fn(&mut Quirks) -> &mut bool;
+
 /// The switches that the configuration can set, by name.
-pub const SWITCHES: [(&str, fn(&mut Quirks) -> &mut bool); 18] = [
+pub const SWITCHES: [(&str, Switch); 17] = [
     ("images", |q| &mut q.images),
     ("pdf", |q| &mut q.pdf),
     ("reasoning", |q| &mut q.reasoning),
@@ -83,7 +84,6 @@ pub const SWITCHES: [(&str, fn(&mut Quirks) -> &mut bool); 18] = [
     ("null-content", |q| &mut q.null_content),
     ("assistant-after-tool", |q| &mut q.assistant_after_tool),
     ("tool-name", |q| &mut q.tool_name),
-    ("result-images", |q| &mut q.result_images),
     ("gemini-ids", |q| &mut q.gemini_ids),
     ("reasoning-summary", |q| &mut q.reasoning_summary),
     ("plain-schema", |q| &mut q.plain_schema),
@@ -115,10 +115,9 @@ impl Quirks {
             null_content: true,
             assistant_after_tool: false,
             tool_name: false,
-            result_images: !chat,
             gemini_ids: true,
             reasoning_summary: true,
-            plain_schema: matches!(wire, Wire::Gemini),
+            plain_schema: false,
         }
     }
 

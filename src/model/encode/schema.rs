@@ -225,7 +225,7 @@ fn subset(schema: &Value) -> Value {
             _ => {}
         }
     }
-    finish(map, out, notes, choices)
+    finish(map, out, &notes, choices)
 }
 
 /// Takes over the type; a list of types becomes a nullable type or a choice.
@@ -270,7 +270,7 @@ fn choose(values: &[Value], out: &mut Map<String, Value>, notes: &mut Vec<String
 fn finish(
     map: &Map<String, Value>,
     mut out: Map<String, Value>,
-    notes: Vec<String>,
+    notes: &[String],
     mut choices: Vec<Value>,
 ) -> Value {
     if choices.len() == 1

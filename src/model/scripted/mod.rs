@@ -190,8 +190,7 @@ fn estimate(request: &Request) -> u64 {
 
 fn block_size(block: &Block) -> usize {
     match block {
-        Block::Text(text) => text.len(),
-        Block::Reasoning { text, .. } => text.len(),
+        Block::Text(text) | Block::Reasoning { text, .. } => text.len(),
         // About 1,500 tokens, whatever its size on disk.
         Block::File { .. } => 6_000,
         Block::Call { name, input, .. } => name.len() + value_size(input),

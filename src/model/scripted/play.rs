@@ -289,10 +289,9 @@ fn of_status(spec: &FaultSpec) -> Fault {
         404 => (FaultKind::NotFound, false),
         413 => (FaultKind::ContextOverflow, false),
         408 => (FaultKind::Timeout, true),
-        409 => (FaultKind::Server, true),
         429 => (FaultKind::RateLimit, true),
         503 | 529 => (FaultKind::Overloaded, true),
-        500..=599 => (FaultKind::Server, true),
+        409 | 500..=599 => (FaultKind::Server, true),
         _ => (FaultKind::BadRequest, false),
     };
     Fault {
