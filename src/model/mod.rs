@@ -4,10 +4,17 @@
 //! HTTP, keys, prices and the scripted provider are behind it; nothing of HTTP leaves this module.
 
 pub mod arguments;
+pub mod auth;
+pub mod catalog;
 pub mod decode;
 pub mod delta;
+pub mod encode;
 pub mod error;
+pub mod http;
+pub mod local;
+pub mod provider;
 pub mod request;
+pub mod scripted;
 pub mod sse;
 
 use std::sync::Arc;

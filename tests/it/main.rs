@@ -4,6 +4,7 @@ mod cli;
 mod snapshot;
 mod support;
 mod tidy;
+mod provider;
 mod wire;
 //! All integration tests, in one binary.
 mod session;

@@ -1,0 +1,286 @@
+//! What each provider's documentation demands of the order of a conversation, as checks.
+//!
+//! For tests only: written from the reference pages, not from the encoders. Each check gives the first
+//! rule that a body breaks.
+
+use std::collections::HashSet;
+
+use serde_json::Value;
+
+use super::Quirks;
+use crate::model::decode::Wire;
+
+type Check = Result<(), String>;
+
+/// Checks a body against the rules of its wire.
+pub(super) fn validate(body: &Value, quirks: &Quirks) -> Check {
+    match quirks.wire {
+        Wire::Anthropic => anthropic(body),
+        Wire::OpenaiChat => chat(body, quirks),
+        Wire::OpenaiResponses => responses(body),
+        Wire::Gemini => gemini(body),
+    }
+}
+
+fn ensure(holds: bool, rule: &str, at: &Value) -> Check {
+    if holds {
+        Ok(())
+    } else {
+        Err(format!("{rule}: {at}"))
+    }
+}
+
+fn list<'a>(value: &'a Value, key: &str) -> &'a [Value] {
+    value
+        .get(key)
+        .and_then(Value::as_array)
+        .map_or(&[], Vec::as_slice)
+}
+
+fn text<'a>(value: &'a Value, key: &str) -> &'a str {
+    value.get(key).and_then(Value::as_str).unwrap_or("")
+}
+
+fn of_type<'a>(blocks: &'a [Value], kind: &str) -> Vec<&'a Value> {
+    blocks.iter().filter(|b| text(b, "type") == kind).collect()
+}
+
+fn is_safe_id(id: &str, most: usize) -> bool {
+    !id.is_empty()
+        && id.len() <= most
+        && id
+            .bytes()
+            .all(|b| b.is_ascii_alphanumeric() || b == b'_' || b == b'-')
+}
+
+fn anthropic(body: &Value) -> Check {
+    let messages = list(body, "messages");
+    ensure(!messages.is_empty(), "at least one message", body)?;
+    let mut ids = HashSet::new();
+    let mut due: Vec<String> = Vec::new();
+    for (index, message) in messages.iter().enumerate() {
+        let role = if index % 2 == 0 { "user" } else { "assistant" };
+        ensure(
+            text(message, "role") == role,
+            "roles alternate, user first",
+            message,
+        )?;
+        let blocks = list(message, "content");
+        ensure(!blocks.is_empty(), "content is not empty", message)?;
+        for block in blocks {
+            if text(block, "type") == "text" {
+                ensure(
+                    !text(block, "text").trim().is_empty(),
+                    "text is not blank",
+                    block,
+                )?;
+            }
+        }
+        let results = of_type(blocks, "tool_result");
+        let uses = of_type(blocks, "tool_use");
+        if role == "user" {
+            ensure(uses.is_empty(), "only the assistant uses tools", message)?;
+            let first = blocks.iter().take(results.len());
+            let leading = first.filter(|b| text(b, "type") == "tool_result").count();
+            ensure(leading == results.len(), "results come first", message)?;
+            let got: Vec<String> = results
+                .iter()
+                .map(|b| text(b, "tool_use_id").to_owned())
+                .collect();
+            ensure(
+                got == due,
+                "one result for each call of the message before",
+                message,
+            )?;
+            due.clear();
+        } else {
+            ensure(results.is_empty(), "only the user has results", message)?;
+            for block in uses {
+                let id = text(block, "id");
+                ensure(is_safe_id(id, 64), "id has the documented form", block)?;
+                ensure(ids.insert(id.to_owned()), "ids are unique", block)?;
+                ensure(block["input"].is_object(), "input is an object", block)?;
+                due.push(id.to_owned());
+            }
+            let last = blocks.last().map_or("", |b| text(b, "type"));
+            ensure(
+                !last.contains("thinking"),
+                "thinking does not end a message",
+                message,
+            )?;
+            for block in of_type(blocks, "thinking") {
+                ensure(
+                    !text(block, "signature").is_empty(),
+                    "thinking is signed",
+                    block,
+                )?;
+            }
+        }
+    }
+    ensure(due.is_empty(), "no call at the end", body)?;
+    ensure(messages.len() % 2 == 1, "the user is last", body)?;
+    let marks = body.to_string().matches("\"cache_control\"").count();
+    ensure(marks <= 4, "at most four cache points", body)
+}
+
+fn chat(body: &Value, quirks: &Quirks) -> Check {
+    let messages = list(body, "messages");
+    let mut due: Vec<String> = Vec::new();
+    let mut ids = HashSet::new();
+    let mut before = "";
+    let mut conversation = 0;
+    for (index, message) in messages.iter().enumerate() {
+        let role = text(message, "role");
+        let blank = match &message["content"] {
+            Value::String(text) => text.trim().is_empty(),
+            Value::Array(parts) => parts.is_empty(),
+            _ => true,
+        };
+        match role {
+            "system" => ensure(index == 0, "one system message, first", message)?,
+            "tool" => {
+                ensure(!due.is_empty(), "a tool message answers a call", message)?;
+                let id = due.remove(0);
+                ensure(
+                    text(message, "tool_call_id") == id,
+                    "results in call order",
+                    message,
+                )?;
+                ensure(!blank, "results are not empty", message)?;
+            }
+            "user" => {
+                ensure(due.is_empty(), "results come before the user", message)?;
+                ensure(!blank, "the user says something", message)?;
+                let refused = quirks.assistant_after_tool && before == "tool";
+                ensure(!refused, "no user after tool", message)?;
+                ensure(before != "user", "no two user messages in a row", message)?;
+            }
+            "assistant" => {
+                ensure(due.is_empty(), "results come before the assistant", message)?;
+                ensure(before != "assistant", "no two assistant messages", message)?;
+                ensure(conversation > 0, "the user begins", message)?;
+                let calls = list(message, "tool_calls");
+                ensure(
+                    !blank || !calls.is_empty(),
+                    "the assistant says something",
+                    message,
+                )?;
+                for call in calls {
+                    let id = text(call, "id");
+                    let good = if quirks.short_ids {
+                        id.len() == 9 && id.bytes().all(|b| b.is_ascii_alphanumeric())
+                    } else {
+                        !id.is_empty()
+                    };
+                    ensure(good, "id has the documented form", call)?;
+                    ensure(ids.insert(id.to_owned()), "ids are unique", call)?;
+                    let arguments = text(&call["function"], "arguments");
+                    let parsed: Value = serde_json::from_str(arguments).unwrap_or_default();
+                    ensure(parsed.is_object(), "arguments are a JSON object", call)?;
+                    due.push(id.to_owned());
+                }
+            }
+            _ => ensure(false, "a known role", message)?,
+        }
+        if role != "system" {
+            conversation += 1;
+            before = role;
+        }
+    }
+    ensure(due.is_empty(), "no call without a result", body)?;
+    ensure(matches!(before, "user" | "tool"), "user or tool last", body)
+}
+
+fn responses(body: &Value) -> Check {
+    let items = list(body, "input");
+    ensure(!items.is_empty(), "at least one item", body)?;
+    let mut due: Vec<(String, String)> = Vec::new();
+    let mut ids = HashSet::new();
+    let mut answering = false;
+    for (index, item) in items.iter().enumerate() {
+        let kind = text(item, "type");
+        let next = items.get(index + 1);
+        match kind {
+            "reasoning" => {
+                ensure(
+                    !text(item, "encrypted_content").is_empty(),
+                    "encrypted",
+                    item,
+                )?;
+                let led_to = next.is_some_and(|n| {
+                    text(n, "type").ends_with("_call")
+                        || text(n, "type") == "reasoning"
+                        || text(n, "role") == "assistant"
+                });
+                ensure(led_to, "reasoning is followed by what it led to", item)?;
+            }
+            "function_call" | "custom_tool_call" => {
+                let id = text(item, "call_id");
+                ensure(!answering, "calls before outputs", item)?;
+                ensure(is_safe_id(id, 64), "id has the documented form", item)?;
+                ensure(ids.insert(id.to_owned()), "ids are unique", item)?;
+                due.push((format!("{kind}_output"), id.to_owned()));
+            }
+            "function_call_output" | "custom_tool_call_output" => {
+                ensure(!due.is_empty(), "an output answers a call", item)?;
+                let (expected, id) = due.remove(0);
+                ensure(kind == expected, "the output fits the call", item)?;
+                ensure(text(item, "call_id") == id, "outputs in call order", item)?;
+                answering = !due.is_empty();
+            }
+            "message" => {
+                let user = text(item, "role") == "user";
+                ensure(!user || due.is_empty(), "outputs before the user", item)?;
+                ensure(!answering, "outputs stand together", item)?;
+                ensure(!list(item, "content").is_empty(), "content", item)?;
+            }
+            _ => ensure(!kind.is_empty(), "items have types", item)?,
+        }
+    }
+    ensure(due.is_empty(), "no call without an output", body)?;
+    let last = items.last().unwrap_or(body);
+    let fine = text(last, "role") == "user" || text(last, "type").ends_with("_output");
+    ensure(fine, "user or output last", last)
+}
+
+fn gemini(body: &Value) -> Check {
+    let contents = list(body, "contents");
+    ensure(contents.len() % 2 == 1, "the user begins and ends", body)?;
+    let mut due: Vec<(Value, Value)> = Vec::new();
+    for (index, content) in contents.iter().enumerate() {
+        let role = if index % 2 == 0 { "user" } else { "model" };
+        ensure(
+            text(content, "role") == role,
+            "roles alternate, user first",
+            content,
+        )?;
+        let parts = list(content, "parts");
+        ensure(!parts.is_empty(), "parts are not empty", content)?;
+        let calls: Vec<&Value> = parts.iter().filter_map(|p| p.get("functionCall")).collect();
+        let answers: Vec<&Value> = parts
+            .iter()
+            .filter_map(|p| p.get("functionResponse"))
+            .collect();
+        let wrong = if role == "user" { &calls } else { &answers };
+        ensure(
+            wrong.is_empty(),
+            "calls are the model's, responses the user's",
+            content,
+        )?;
+        if role == "user" {
+            let got: Vec<(Value, Value)> = answers
+                .iter()
+                .map(|a| (a["name"].clone(), a["id"].clone()))
+                .collect();
+            ensure(got == due, "as many responses as calls, in order", content)?;
+        }
+        due = calls
+            .iter()
+            .map(|c| (c["name"].clone(), c["id"].clone()))
+            .collect();
+        for call in calls {
+            ensure(call["args"].is_object(), "args is an object", call)?;
+        }
+    }
+    ensure(due.is_empty(), "no call at the end", body)
+}
