@@ -52,25 +52,37 @@ impl Form {
     pub fn read<T: DeserializeOwned>(&self, input: &Value) -> Result<T, String> {
         let given = self.object(input)?;
         let empty = Map::new();
-        let fields = self.schema.get("properties").and_then(Value::as_object).unwrap_or(&empty);
+        let fields = self
+            .schema
+            .get("properties")
+            .and_then(Value::as_object)
+            .unwrap_or(&empty);
         let mut object = Map::new();
         for (name, value) in given {
             if value.is_null() {
                 continue;
             }
-            let Some((field, schema)) = self.field(fields, &name) else { continue };
+            let Some((field, schema)) = self.field(fields, &name) else {
+                continue;
+            };
             if object.contains_key(field) && name != *field {
                 continue;
             }
-            let value = coerce(value, schema)
-                .map_err(|what| format!("`{field}` of `{}` {what}. Call it again with that mended.", self.tool))?;
+            let value = coerce(value, schema).map_err(|what| {
+                format!(
+                    "`{field}` of `{}` {what}. Call it again with that mended.",
+                    self.tool
+                )
+            })?;
             object.insert(field.clone(), value);
         }
         let required = self.schema.get("required").and_then(Value::as_array);
         for name in required.into_iter().flatten().filter_map(Value::as_str) {
             if !object.contains_key(name) {
                 let about = fields.get(name).and_then(|field| field.get("description"));
-                let about = about.and_then(Value::as_str).unwrap_or("a required argument");
+                let about = about
+                    .and_then(Value::as_str)
+                    .unwrap_or("a required argument");
                 return Err(format!(
                     "`{name}` of `{}` is missing; it is: {} Call it again with all required arguments.",
                     self.tool,
@@ -97,10 +109,17 @@ impl Form {
     }
 
     fn no_object(&self) -> String {
-        format!("The arguments of `{}` must be a JSON object that follows its schema.", self.tool)
+        format!(
+            "The arguments of `{}` must be a JSON object that follows its schema.",
+            self.tool
+        )
     }
 
-    fn field<'a>(&self, fields: &'a Map<String, Value>, name: &str) -> Option<(&'a String, &'a Value)> {
+    fn field<'a>(
+        &self,
+        fields: &'a Map<String, Value>,
+        name: &str,
+    ) -> Option<(&'a String, &'a Value)> {
         if let Some(found) = fields.get_key_value(name) {
             return Some(found);
         }
@@ -109,14 +128,24 @@ impl Form {
         }
         let plain = |name: &str| name.replace(['_', '-'], "").to_lowercase();
         let wanted = plain(name);
-        let real = self.aliases.iter().find(|(alias, _)| plain(alias) == wanted).map(|(_, real)| *real);
-        fields.iter().find(|(field, _)| plain(field) == wanted || Some(field.as_str()) == real)
+        let real = self
+            .aliases
+            .iter()
+            .find(|(alias, _)| plain(alias) == wanted)
+            .map(|(_, real)| *real);
+        fields
+            .iter()
+            .find(|(field, _)| plain(field) == wanted || Some(field.as_str()) == real)
     }
 }
 
 fn sentence(text: &str) -> String {
     let text = text.trim();
-    if text.ends_with(['.', '!', '?']) { text.to_owned() } else { format!("{text}.") }
+    if text.ends_with(['.', '!', '?']) {
+        text.to_owned()
+    } else {
+        format!("{text}.")
+    }
 }
 
 /// Takes out what only confuses models: formats, nulls of optional fields, defaults of null.
@@ -156,16 +185,30 @@ fn simplify(schema: &mut Value) {
 
 /// The value in the type that the schema wants; the error completes "`field` of `tool` …".
 fn coerce(value: Value, schema: &Value) -> Result<Value, String> {
-    let kind = schema.get("type").and_then(Value::as_str).unwrap_or_default();
+    let kind = schema
+        .get("type")
+        .and_then(Value::as_str)
+        .unwrap_or_default();
     let short = |value: &Value| {
         let text = value.to_string();
         let cut: String = text.chars().take(60).collect();
-        if cut.len() < text.len() { format!("{cut}…") } else { cut }
+        if cut.len() < text.len() {
+            format!("{cut}…")
+        } else {
+            cut
+        }
     };
     let value = match (kind, value) {
         ("integer", value) => whole(&value).map(Value::from).ok_or_else(|| {
-            let least = schema.get("minimum").and_then(Value::as_f64).is_some_and(|least| least >= 0.0);
-            let what = if least { "a whole number that is not negative" } else { "a whole number" };
+            let least = schema
+                .get("minimum")
+                .and_then(Value::as_f64)
+                .is_some_and(|least| least >= 0.0);
+            let what = if least {
+                "a whole number that is not negative"
+            } else {
+                "a whole number"
+            };
             format!("must be {what}, not {}", short(&value))
         })?,
         ("number", Value::String(text)) => match text.trim().parse::<f64>() {
@@ -196,7 +239,11 @@ fn coerce(value: Value, schema: &Value) -> Result<Value, String> {
         && !options.contains(&value)
     {
         let options: Vec<String> = options.iter().map(short).collect();
-        return Err(format!("must be one of {}, not {}", options.join(", "), short(&value)));
+        return Err(format!(
+            "must be one of {}, not {}",
+            options.join(", "),
+            short(&value)
+        ));
     }
     Ok(value)
 }
@@ -255,40 +302,78 @@ mod tests {
     #[test]
     fn the_schema_is_flat_and_plain() {
         let schema = form().schema();
-        assert_eq!(schema["properties"]["limit"], json!({"description": "How many.", "type": "integer", "minimum": 0}));
-        assert_eq!(schema["properties"]["mode"]["enum"], json!(["fast", "very-slow"]));
+        assert_eq!(
+            schema["properties"]["limit"],
+            json!({"description": "How many.", "type": "integer", "minimum": 0})
+        );
+        assert_eq!(
+            schema["properties"]["mode"]["enum"],
+            json!(["fast", "very-slow"])
+        );
         assert_eq!(schema["required"], json!(["file_path"]));
         assert!(!schema.to_string().contains("$ref"), "{schema}");
     }
 
     #[test]
     fn what_models_get_wrong_is_understood() {
-        let expected = Sample { file_path: "a".into(), limit: Some(5), all: true, names: vec!["x".into()], mode: Some(Mode::VerySlow) };
+        let expected = Sample {
+            file_path: "a".into(),
+            limit: Some(5),
+            all: true,
+            names: vec!["x".into()],
+            mode: Some(Mode::VerySlow),
+        };
         for input in [
             json!({"file_path": "a", "limit": 5, "all": true, "names": ["x"], "mode": "very-slow"}),
             json!({"filePath": "a", "limit": "5", "all": "true", "names": "x", "mode": "very-slow", "more": 1}),
             json!({"path": "a", "limit": 5.0, "all": 1, "names": "[\"x\"]", "mode": "very-slow"}),
-            json!("{\"Path\": \"a\", \"limit\": 5, \"all\": true, \"names\": [\"x\"], \"mode\": \"very-slow\"}"),
+            json!(
+                "{\"Path\": \"a\", \"limit\": 5, \"all\": true, \"names\": [\"x\"], \"mode\": \"very-slow\"}"
+            ),
         ] {
-            assert_eq!(form().read::<Sample>(&input).as_ref(), Ok(&expected), "{input}");
+            assert_eq!(
+                form().read::<Sample>(&input).as_ref(),
+                Ok(&expected),
+                "{input}"
+            );
         }
-        let least: Sample = form().read(&json!({"file_path": 7, "limit": null})).expect("readable");
+        let least: Sample = form()
+            .read(&json!({"file_path": 7, "limit": null}))
+            .expect("readable");
         assert_eq!((least.file_path.as_str(), least.limit), ("7", None));
     }
 
     #[test]
     fn errors_name_the_field_and_the_tool() {
         for (input, words) in [
-            (json!({}), "`file_path` of `sample` is missing; it is: The file. Call"),
-            (json!({"file_path": "a", "limit": "many"}), "`limit` of `sample` must be a whole number"),
+            (
+                json!({}),
+                "`file_path` of `sample` is missing; it is: The file. Call",
+            ),
+            (
+                json!({"file_path": "a", "limit": "many"}),
+                "`limit` of `sample` must be a whole number",
+            ),
             (json!({"file_path": "a", "limit": -1}), "not negative"),
-            (json!({"file_path": ["a"]}), "`file_path` of `sample` must be a string"),
-            (json!({"file_path": "a", "all": "maybe"}), "`all` of `sample` must be true or false"),
-            (json!({"file_path": "a", "mode": "slow"}), "must be one of \"fast\", \"very-slow\""),
+            (
+                json!({"file_path": ["a"]}),
+                "`file_path` of `sample` must be a string",
+            ),
+            (
+                json!({"file_path": "a", "all": "maybe"}),
+                "`all` of `sample` must be true or false",
+            ),
+            (
+                json!({"file_path": "a", "mode": "slow"}),
+                "must be one of \"fast\", \"very-slow\"",
+            ),
             (json!({"file_path": "a", "names": [1]}), "do not fit"),
             (json!([1]), "must be a JSON object"),
             (json!("text"), "must be a JSON object"),
-            (json!({"file_path": "a", "limit": 5_000_000_000_u64}), "do not fit"),
+            (
+                json!({"file_path": "a", "limit": 5_000_000_000_u64}),
+                "do not fit",
+            ),
         ] {
             let error = form().read::<Sample>(&input).expect_err("refused");
             assert!(error.contains(words), "{input}: {error}");

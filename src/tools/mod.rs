@@ -5,13 +5,17 @@
 //! in `contract`; `registry` builds the tools; there is one file or folder per tool.
 
 pub mod arguments;
+pub mod bash;
 pub mod blocking;
 pub mod contract;
 pub mod edit;
+pub(crate) mod file;
 pub mod output;
 pub mod reads;
+pub(crate) mod suggest;
 pub mod text;
 pub mod workspace;
+pub mod write;
 
 pub use contract::{
     Access, AskUser, BlobSink, Failure, Need, Progress, ProgressUpdate, Success, Tool, ToolContext,

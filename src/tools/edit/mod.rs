@@ -10,5 +10,7 @@ mod keep;
 mod lines;
 mod nearest;
 mod normal;
+pub mod tool;
 
 pub use apply::{EditPlan, apply_edit, plan_edit};
+pub use tool::Edit;

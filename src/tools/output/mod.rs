@@ -4,7 +4,7 @@
 //! tools. `cut` knows where to cut, `spill` keeps memory bounded, `retention` deletes old files. What
 //! is pruned or compacted later is none of its business.
 
-use std::io::{self, Read};
+use std::io::{self, Read, Seek};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
@@ -80,6 +80,49 @@ impl OutputStore {
         let days = u64::from(self.limits.keep_days);
         retention::clean(&self.dir, Duration::from_secs(days * 86_400), now)
     }
+}
+
+/// A section of a saved output that still grows (a background job's), by the rule of `tool`: the bytes
+/// from `from` to `to` of `file`. Reads only the ends if it is long.
+pub fn section(
+    tool: &str,
+    store: &OutputStore,
+    file: &Path,
+    range: (u64, u64),
+) -> io::Result<Fitted> {
+    let plan = Plan::of(tool, &store.limits);
+    let (from, to) = (range.0, range.1.max(range.0));
+    let mut source = std::fs::File::open(file)?;
+    let mut part = |from: u64, to: u64| -> io::Result<Vec<u8>> {
+        let mut bytes = Vec::new();
+        source.seek(io::SeekFrom::Start(from))?;
+        source.by_ref().take(to - from).read_to_end(&mut bytes)?;
+        Ok(bytes)
+    };
+    let (head_room, tail_room) = (plan.head_room() as u64, plan.tail_room() as u64);
+    if to - from <= head_room + tail_room {
+        let all = part(from, to)?;
+        if plan.fits(&all) {
+            let text = String::from_utf8_lossy(&all).into_owned();
+            return Ok(Fitted {
+                text,
+                ..Fitted::default()
+            });
+        }
+    }
+    let head = part(from, to.min(from + head_room))?;
+    let tail = part(from.max(to.saturating_sub(tail_room)), to)?;
+    let full = OutputRef {
+        path: file.to_string_lossy().into_owned(),
+        bytes: to,
+        lines: 0,
+    };
+    Ok(spill::compose(
+        plan,
+        (&head, &tail),
+        to - from,
+        Ok((full, None)),
+    ))
 }
 
 /// Filters a stream by the rule of `tool` with bounded memory; `dunlin debug truncate` is this.

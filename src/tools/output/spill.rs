@@ -175,6 +175,11 @@ impl Spill {
 
     /// The end of the output: the text for the model, with the way to the rest if it was cut.
     pub fn finish(mut self) -> Fitted {
+        self.view()
+    }
+
+    /// The same for an output that may still grow.
+    pub fn view(&mut self) -> Fitted {
         if let Some(whole) = self.whole()
             && self.plan.fits(&whole)
         {
@@ -184,14 +189,18 @@ impl Spill {
                 omitted: 0,
             };
         }
-        if !self.spilled {
-            let held = std::mem::take(&mut self.head);
-            self.spilled = true;
-            self.save(&held);
-            self.tail.push(&held);
-            self.keep(&held);
-        }
-        self.cut_text()
+        self.save_early();
+        let head = clip_lines(&self.head, self.plan);
+        let full = match (self.reference(), &self.stopped) {
+            (Some(full), why) => Ok((full, why.clone())),
+            (None, why) => Err(why.clone().unwrap_or_default()),
+        };
+        compose(
+            self.plan,
+            (&head, &self.tail.last(usize::MAX)),
+            self.total,
+            full,
+        )
     }
 
     /// Everything, if memory still holds it.
@@ -206,48 +215,6 @@ impl Spill {
             all.extend_from_slice(&end);
             all
         })
-    }
-
-    fn cut_text(self) -> Fitted {
-        let head = clip_lines(&self.head, self.plan);
-        let head = &head[..self.plan.head_cut(&head)];
-        let head = head.strip_suffix(b"\r").unwrap_or(head);
-        let end = self.tail.last(usize::MAX);
-        let tail = &end[self.plan.tail_cut(&end)..];
-        let tail = tail.strip_suffix(b"\n").unwrap_or(tail);
-        let omitted = self.total.saturating_sub((head.len() + tail.len()) as u64);
-        let mut text = String::with_capacity(head.len() + tail.len() + 400);
-        text.push_str(&String::from_utf8_lossy(head));
-        _ = write!(text, "\n\n...{omitted} bytes truncated...\n\n");
-        if !tail.is_empty() {
-            text.push_str(&String::from_utf8_lossy(tail));
-            text.push_str("\n\n");
-        }
-        let full = self.reference();
-        match (&full, &self.stopped) {
-            (Some(full), None) => {
-                _ = writeln!(text, "Full output saved to: {}", full.path);
-            }
-            (Some(full), Some(why)) => {
-                _ = writeln!(text, "Full output saved to: {}", full.path);
-                _ = writeln!(text, "(only its first {} bytes: {why})", full.bytes);
-            }
-            (None, why) => {
-                let why = why.as_deref().unwrap_or("the file could not be created");
-                _ = writeln!(
-                    text,
-                    "The full output could not be saved: {why}. Run it again with less output."
-                );
-            }
-        }
-        if full.is_some() {
-            text.push_str("Use grep to search it, or read with offset/limit to view sections.");
-        }
-        Fitted {
-            text,
-            full,
-            omitted,
-        }
     }
 
     fn reference(&self) -> Option<OutputRef> {
@@ -286,6 +253,50 @@ impl Spill {
             .map_err(|error| error.to_string())?;
         saved.bytes += bytes.len() as u64;
         Ok(())
+    }
+}
+
+/// Cuts the ends of an output of `total` bytes that does not fit and says where the rest is: the file
+/// and why it is not complete, or why there is no file.
+pub(super) fn compose(
+    plan: Plan,
+    ends: (&[u8], &[u8]),
+    total: u64,
+    full: Result<(OutputRef, Option<String>), String>,
+) -> Fitted {
+    let head = &ends.0[..plan.head_cut(ends.0)];
+    let head = head.strip_suffix(b"\r").unwrap_or(head);
+    let tail = &ends.1[plan.tail_cut(ends.1)..];
+    let tail = tail.strip_suffix(b"\n").unwrap_or(tail);
+    let omitted = total.saturating_sub((head.len() + tail.len()) as u64);
+    let mut text = String::with_capacity(head.len() + tail.len() + 400);
+    text.push_str(&String::from_utf8_lossy(head));
+    _ = write!(text, "\n\n...{omitted} bytes truncated...\n\n");
+    if !tail.is_empty() {
+        text.push_str(&String::from_utf8_lossy(tail));
+        text.push_str("\n\n");
+    }
+    let full = match full {
+        Ok((full, stopped)) => {
+            _ = writeln!(text, "Full output saved to: {}", full.path);
+            if let Some(why) = stopped {
+                _ = writeln!(text, "(only its first {} bytes: {why})", full.bytes);
+            }
+            text.push_str("Use grep to search it, or read with offset/limit to view sections.");
+            Some(full)
+        }
+        Err(why) => {
+            _ = write!(
+                text,
+                "The full output could not be saved ({why}). Run it again with less output."
+            );
+            None
+        }
+    };
+    Fitted {
+        text,
+        full,
+        omitted,
     }
 }
 

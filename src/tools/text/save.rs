@@ -113,7 +113,8 @@ fn same_file(a: &Metadata, b: &Metadata) -> bool {
     a.len() == b.len() && mtime(a) == mtime(b)
 }
 
-#[cfg(all(test, unix))]
+#[cfg(test)]
+#[cfg(unix)]
 mod tests {
     use std::fs;
     use std::os::unix::fs::{MetadataExt, PermissionsExt};

@@ -1,0 +1,235 @@
+//! A command in its own process group, and its sure end.
+//!
+//! `Group` is a guard: dropped while the command runs, it sends TERM to the whole group at once and
+//! hands the rest (KILL after 2 s, reaping) to a task of its own, so whoever was cancelled need not
+//! wait. It knows nothing of output.
+
+use std::io;
+use std::path::PathBuf;
+use std::process::{ExitStatus, Stdio};
+use std::sync::Arc;
+use std::time::Duration;
+
+use rustix::process::{Pid, Signal, kill_process_group, test_kill_process_group};
+use tokio::net::unix::pipe;
+use tokio::process::{Child, Command};
+use tokio::time::Instant;
+
+use super::environment::Environment;
+use super::offspring::{self, Stray};
+
+/// Time between TERM and KILL.
+pub(super) const GRACE: Duration = Duration::from_secs(2);
+
+/// A pipe as large as an unprivileged process may have: a flood is read in few, large pieces.
+const PIPE: usize = 1 << 20;
+
+/// Prepares a command before it is started; the sandbox stands behind it.
+pub trait CommandWrapper: Send + Sync + std::fmt::Debug {
+    /// Adds restrictions to the command. `cwd`, environment and standard streams are set already.
+    fn prepare(&self, command: &mut Command);
+
+    /// True if `prepare` makes the child the leader of a new session (`setsid`): then it has no
+    /// terminal to write to, and dunlin must not make it a group leader before.
+    fn makes_session(&self) -> bool {
+        false
+    }
+
+    /// A sentence for the model if this end of the command looks like the wrapper's doing.
+    fn explain(&self, _exit: Option<i32>, _output: &str) -> Option<String> {
+        None
+    }
+}
+
+/// A command to be started.
+#[derive(Debug, Clone)]
+pub(super) struct Spec {
+    pub shell: PathBuf,
+    pub command: String,
+    pub cwd: PathBuf,
+    pub environment: Arc<Environment>,
+    pub wrapper: Option<Arc<dyn CommandWrapper>>,
+}
+
+/// Starts the command; its standard output and error arrive in order in the one pipe.
+pub(super) fn start(spec: &Spec) -> io::Result<(Group, pipe::Receiver)> {
+    if !spec.cwd.is_dir() {
+        let message = format!("the folder {} does not exist", spec.cwd.display());
+        return Err(io::Error::new(io::ErrorKind::NotFound, message));
+    }
+    let (reader, writer) = io::pipe()?;
+    // only speed depends on it
+    drop(set_pipe_size(&reader));
+    let mut command = Command::new(&spec.shell);
+    command
+        .arg("-c")
+        .arg(&spec.command)
+        .current_dir(&spec.cwd)
+        .env_clear()
+        .envs(spec.environment.variables())
+        .stdin(Stdio::null())
+        .stdout(writer.try_clone()?)
+        .stderr(writer);
+    let own_session = spec
+        .wrapper
+        .as_ref()
+        .is_some_and(|wrapper| wrapper.makes_session());
+    if !own_session {
+        command.process_group(0);
+    }
+    if let Some(wrapper) = &spec.wrapper {
+        wrapper.prepare(&mut command);
+    }
+    let child = command.spawn()?;
+    // `command` holds our copies of the writing end: without this the pipe would never end
+    drop(command);
+    let pid = child.id().and_then(|pid| Pid::from_raw(pid.cast_signed()));
+    let pid = pid.ok_or_else(|| io::Error::other("the process ended before it was known"))?;
+    let group = Group {
+        pid,
+        child: Some(child),
+    };
+    Ok((group, pipe::Receiver::from_owned_fd(reader.into())?))
+}
+
+#[cfg(target_os = "linux")]
+fn set_pipe_size(reader: &io::PipeReader) -> io::Result<()> {
+    rustix::pipe::fcntl_setpipe_size(reader, PIPE)?;
+    Ok(())
+}
+
+#[cfg(not(target_os = "linux"))]
+fn set_pipe_size(_reader: &io::PipeReader) -> io::Result<()> {
+    _ = PIPE;
+    Ok(())
+}
+
+/// A running process group; dropped, it is killed.
+#[derive(Debug)]
+pub(super) struct Group {
+    pid: Pid,
+    /// None once the guard has given up its duty.
+    child: Option<Child>,
+}
+
+impl Group {
+    /// Waits until the command itself has ended (others of its group may live on). Cancel safe.
+    pub(super) async fn wait(&mut self) -> io::Result<ExitStatus> {
+        match &mut self.child {
+            Some(child) => child.wait().await,
+            None => Err(io::Error::other("the process is not watched any more")),
+        }
+    }
+
+    /// True while any process of the group exists.
+    pub(super) fn is_alive(&self) -> bool {
+        is_alive(self.pid)
+    }
+
+    /// Sends a signal to the group and to descendants that left it.
+    pub(super) fn signal(&self, signal: Signal) {
+        offspring::signal(&offspring::strays(self.pid), signal);
+        // the group may be gone already; then there is nothing to do
+        _ = kill_process_group(self.pid, signal);
+    }
+
+    /// Lets whatever is left of the group live.
+    pub(super) fn release(mut self) {
+        self.child = None;
+    }
+}
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        let Some(child) = self.child.take() else {
+            return;
+        };
+        if !self.is_alive() {
+            return;
+        }
+        let doomed = Doomed {
+            strays: offspring::strays(self.pid),
+            pid: self.pid,
+            child: Some(child),
+        };
+        doomed.signal(Signal::TERM);
+        // without a runtime (the program ends) dropping `doomed` kills at once
+        if let Ok(runtime) = tokio::runtime::Handle::try_current() {
+            runtime.spawn(doomed.end());
+        }
+    }
+}
+
+/// A group that was told to end. Dropped before it has, it is killed.
+struct Doomed {
+    pid: Pid,
+    strays: Vec<Stray>,
+    child: Option<Child>,
+}
+
+impl Doomed {
+    fn signal(&self, signal: Signal) {
+        offspring::signal(&self.strays, signal);
+        _ = kill_process_group(self.pid, signal);
+    }
+
+    fn is_alive(&self) -> bool {
+        is_alive(self.pid) || self.strays.iter().any(offspring::is_alive)
+    }
+
+    async fn end(mut self) {
+        let until = Instant::now() + GRACE;
+        let mut child = self.child.take();
+        while Instant::now() < until && self.is_alive() {
+            if let Some(running) = &mut child {
+                // reaps the leader, which else would count as alive
+                if matches!(running.try_wait(), Ok(Some(_))) {
+                    child = None;
+                    continue;
+                }
+            }
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+        if self.is_alive() {
+            self.signal(Signal::KILL);
+        }
+        if let Some(mut child) = child {
+            drop(child.wait().await);
+        }
+    }
+}
+
+impl Drop for Doomed {
+    fn drop(&mut self) {
+        if self.is_alive() {
+            self.signal(Signal::KILL);
+        }
+    }
+}
+
+fn is_alive(group: Pid) -> bool {
+    test_kill_process_group(group).is_ok()
+}
+
+/// `SIGTERM` for 15, and so on.
+pub(super) fn signal_name(number: i32) -> String {
+    let known = [
+        (1, "SIGHUP"),
+        (2, "SIGINT"),
+        (3, "SIGQUIT"),
+        (4, "SIGILL"),
+        (5, "SIGTRAP"),
+        (6, "SIGABRT"),
+        (8, "SIGFPE"),
+        (9, "SIGKILL"),
+        (11, "SIGSEGV"),
+        (13, "SIGPIPE"),
+        (14, "SIGALRM"),
+        (15, "SIGTERM"),
+    ];
+    let name = known
+        .iter()
+        .find(|(other, _)| *other == number)
+        .map(|(_, name)| (*name).to_owned());
+    name.unwrap_or_else(|| format!("signal {number}"))
+}

@@ -1,0 +1,440 @@
+use std::fs;
+use std::time::{Duration, Instant as Clock};
+
+use serde_json::json;
+
+use super::*;
+use crate::config::used::{BashSettings, OutputLimits};
+use crate::protocol::{IdMint, SessionId};
+use crate::tools::blocking::Blocking;
+use crate::tools::output::OutputStore;
+use crate::tools::reads::ReadLedger;
+use crate::tools::workspace::{Places, Workspace};
+use crate::tools::{Failure, Success, Tool, ToolContext};
+
+struct World {
+    dir: tempfile::TempDir,
+    context: ToolContext,
+    jobs: Arc<Jobs>,
+    bash: Bash,
+}
+
+use std::sync::Arc;
+
+fn world() -> World {
+    world_with(None)
+}
+
+fn world_with(wrapper: Option<Arc<dyn CommandWrapper>>) -> World {
+    let dir = tempfile::tempdir().expect("a temporary folder");
+    let root = dir.path().join("tree");
+    fs::create_dir(&root).expect("a folder");
+    let mut mint = IdMint::new(1, 0);
+    let context = ToolContext::new(
+        (mint.session(1), mint.part(1)),
+        Arc::new(Workspace::new(&root, &root, &Places::default())),
+        Arc::new(ReadLedger::new()),
+        Arc::new(OutputStore::new(
+            OutputLimits::default(),
+            dir.path().join("out"),
+        )),
+    );
+    let jobs = Arc::new(Jobs::new());
+    let settings = BashSettings::default();
+    let environment = Environment::of_process(&[], &settings.env);
+    let bash = Bash::new(settings, environment, wrapper, Arc::clone(&jobs));
+    World {
+        dir,
+        context,
+        jobs,
+        bash,
+    }
+}
+
+impl World {
+    async fn run(&self, input: serde_json::Value) -> Result<Success, Failure> {
+        self.bash.run(input, self.context.clone()).await
+    }
+
+    async fn command(&self, command: &str) -> Success {
+        self.run(json!({"command": command})).await.expect("it ran")
+    }
+
+    fn session(&self) -> SessionId {
+        self.context.session
+    }
+}
+
+/// Waits (bounded) until no process has this marker in its command line any more.
+async fn gone(marker: &str) -> bool {
+    for _ in 0..800 {
+        if !alive(marker) {
+            return true;
+        }
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    false
+}
+
+fn alive(marker: &str) -> bool {
+    let entries = fs::read_dir("/proc").expect("processes");
+    entries.flatten().any(|entry| {
+        let line = fs::read(entry.path().join("cmdline")).unwrap_or_default();
+        memchr::memmem::find(&line, marker.as_bytes()).is_some()
+    })
+}
+
+async fn until(mut condition: impl FnMut() -> bool) {
+    for _ in 0..1_000 {
+        if condition() {
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    panic!("waited in vain");
+}
+
+#[tokio::test]
+async fn output_comes_in_order_with_exit_code_and_facts() {
+    let world = world();
+    let done = world
+        .command("echo one; echo two >&2; echo three; exit 3")
+        .await;
+    assert_eq!(done.output, "one\ntwo\nthree\n\n(Exit code 3)");
+    let facts = &done.metadata;
+    assert_eq!(
+        (&facts["exit"], &facts["signal"], &facts["timed_out"]),
+        (&json!(3), &json!(null), &json!(false))
+    );
+    assert_eq!(
+        (&facts["first"], &facts["lines"]),
+        (&json!(["one", "two", "three"]), &json!(3))
+    );
+    assert_eq!(done.title, "echo one; echo two >&2; echo three; exit 3");
+    assert_eq!(world.command("true").await.output, "(no output)");
+    assert_eq!(world.command("false").await.output, "(Exit code 1)");
+}
+
+#[tokio::test]
+async fn a_command_ended_by_a_signal_says_which() {
+    let done = world().command("echo before; kill -SEGV $$").await;
+    assert_eq!(done.output, "before\n\n(The command was ended by SIGSEGV)");
+    assert_eq!(
+        (&done.metadata["exit"], &done.metadata["signal"]),
+        (&json!(null), &json!("SIGSEGV"))
+    );
+}
+
+#[tokio::test]
+async fn it_runs_in_the_current_folder_with_a_quiet_environment_and_no_input() {
+    let world = world();
+    let done = world
+        .command("pwd; echo $TERM $PAGER $GIT_TERMINAL_PROMPT; cat; read x; echo \"[$?]\"")
+        .await;
+    let root = world
+        .context
+        .workspace
+        .root()
+        .to_string_lossy()
+        .into_owned();
+    assert_eq!(done.output, format!("{root}\ndumb cat 0\n[1]\n"));
+    fs::create_dir(world.context.workspace.root().join("sub")).expect("a folder");
+    let done = world
+        .run(json!({"command": "pwd", "cwd": "sub"}))
+        .await
+        .expect("it ran");
+    assert_eq!(done.output, format!("{root}/sub\n"));
+}
+
+#[tokio::test]
+async fn bad_input_is_a_sentence() {
+    let world = world();
+    for (input, words) in [
+        (json!({}), "`command` of `bash` is missing"),
+        (json!({"command": "  "}), "is empty"),
+        (
+            json!({"command": "true", "cwd": "nowhere"}),
+            "does not exist",
+        ),
+        (json!({"command": "a\0b"}), "could not be started"),
+        (
+            json!({"command": "true", "timeout": "soon"}),
+            "`timeout` of `bash` must be",
+        ),
+    ] {
+        let failure = world.run(input).await.expect_err("refused");
+        assert!(failure.message.contains(words), "{}", failure.message);
+    }
+}
+
+#[tokio::test]
+async fn output_that_is_no_text_is_decoded_lossily() {
+    let done = world().command(r"printf 'a\xffb\n'").await;
+    assert_eq!(done.output, "a\u{fffd}b\n");
+}
+
+#[tokio::test]
+async fn a_flood_is_cut_saved_whole_and_costs_little() {
+    let world = world();
+    let done = world
+        .command("head -c 67108864 /dev/zero | tr '\\0' 'x' | fold -w 99; echo; echo the end")
+        .await;
+    let full = done.truncated.clone().expect("saved");
+    assert!(done.output.len() < 31_000 && done.output.contains("bytes truncated"));
+    assert!(done.output.contains(&full.path) && done.output.contains("the end"));
+    let saved = fs::metadata(&full.path).expect("the file").len();
+    assert_eq!(
+        (saved, full.bytes),
+        (done.metadata["bytes"].as_u64().expect("bytes"), saved)
+    );
+    assert!(saved > 64 << 20);
+    let text = fs::read(&full.path).expect("the file");
+    assert!(text.ends_with(b"\nthe end\n") && text[..99].iter().all(|byte| *byte == b'x'));
+}
+
+#[tokio::test]
+async fn a_time_limit_kills_and_says_so() {
+    let world = world();
+    let begin = Clock::now();
+    let input = json!({"command": "echo begun; sleep 7654321", "timeout": 300});
+    let done = world.run(input).await.expect("it ran");
+    assert!(begin.elapsed() < Duration::from_secs(6));
+    assert!(
+        done.output
+            .starts_with("begun\n\n(The command was killed because it ran longer than 0.3 s."),
+        "{}",
+        done.output
+    );
+    assert_eq!(done.metadata["timed_out"], json!(true));
+    assert!(gone("7654321").await);
+}
+
+#[tokio::test]
+async fn a_command_that_ignores_term_is_killed_after_two_seconds() {
+    let world = world();
+    let input = json!({"command": "trap '' TERM; echo armed; while :; do sleep 0.6543; done", "timeout": 200});
+    let begin = Clock::now();
+    let done = world.run(input).await.expect("it ran");
+    let took = begin.elapsed();
+    assert!(took >= Duration::from_secs(2), "{took:?}");
+    assert_eq!(
+        (&done.metadata["signal"], &done.metadata["timed_out"]),
+        (&json!("SIGKILL"), &json!(true))
+    );
+    assert!(gone("0.6543").await);
+}
+
+#[tokio::test]
+async fn an_interrupt_returns_at_once_with_what_there_is_and_leaves_nothing_behind() {
+    let world = world();
+    let input = json!({"command":
+        "trap '' TERM; echo partial; (trap '' TERM; setsid sleep 8765431 & sleep 8765432) & sleep 8765433; sleep 8765434"});
+    let cancel = world.context.cancel.clone();
+    let mut progress = world.context.progress.subscribe();
+    let running = tokio::spawn(world.bash.run(input, world.context.clone()));
+    progress
+        .wait_for(|update| update.tail.contains("partial"))
+        .await
+        .expect("a live tail");
+    until(|| alive("8765431") && alive("8765432")).await;
+    let begin = Clock::now();
+    cancel.cancel();
+    let failure = running.await.expect("no panic").expect_err("interrupted");
+    assert!(
+        begin.elapsed() < Duration::from_millis(100),
+        "{:?}",
+        begin.elapsed()
+    );
+    assert_eq!(
+        failure.message,
+        "partial\n\n[Tool execution was interrupted]"
+    );
+    assert_eq!(failure.metadata["interrupted"], json!(true));
+    assert!(gone("876543").await);
+}
+
+#[tokio::test]
+async fn dropping_the_call_kills_its_group() {
+    let world = world();
+    let mut call = world.bash.run(
+        json!({"command": "sleep 5432101 & sleep 5432102"}),
+        world.context.clone(),
+    );
+    until(|| {
+        let polled = futures_util::FutureExt::now_or_never(&mut call);
+        assert!(polled.is_none());
+        alive("5432101") && alive("5432102")
+    })
+    .await;
+    drop(call);
+    assert!(gone("543210").await);
+}
+
+#[tokio::test]
+async fn a_command_that_leaves_a_process_behind_does_not_wait_for_it() {
+    let world = world();
+    let begin = Clock::now();
+    let done = world.command("sleep 4321012 & echo started").await;
+    assert!(begin.elapsed() < Duration::from_secs(5));
+    assert_eq!(done.metadata["exit"], json!(0));
+    assert!(
+        done.output
+            .starts_with("started\n\n(Processes that it started are still running, as job-1"),
+        "{}",
+        done.output
+    );
+    assert!(alive("4321012"));
+    let kill = Kill::new(Arc::clone(&world.jobs));
+    kill.run(json!({"job": "job-1"}), world.context.clone())
+        .await
+        .expect("killed");
+    assert!(gone("4321012").await);
+}
+
+#[tokio::test]
+async fn a_daemon_keeps_running_without_a_pipe_to_write_to() {
+    let world = world();
+    let done = world
+        .command("setsid sleep 3210123 >/dev/null 2>&1 & echo up")
+        .await;
+    assert_eq!(
+        (done.output.as_str(), &done.metadata["job"]),
+        ("up\n", &json!(null))
+    );
+    until(|| alive("3210123")).await;
+    let out = world.command("pkill -f 'sleep 321012[3]'; echo $?").await;
+    assert_eq!(out.output, "0\n");
+}
+
+#[tokio::test]
+async fn a_background_job_is_watched_and_killed() {
+    let world = world();
+    let marker = world.dir.path().join("go");
+    let command = format!(
+        "echo one; until [ -e {} ]; do sleep 0.02; done; echo two; sleep 2109876",
+        marker.display()
+    );
+    let done = world
+        .run(json!({"command": command, "background": "true"}))
+        .await
+        .expect("started");
+    assert!(
+        done.output.contains("job-1") && done.output.contains("Output so far:\none\n"),
+        "{}",
+        done.output
+    );
+    let look = BashOutput::new(Arc::clone(&world.jobs), Blocking::default());
+    let output = |input: serde_json::Value| look.run(input, world.context.clone());
+    let nothing = output(json!({"job": "job-1"})).await.expect("there");
+    assert_eq!(nothing.output, "(job-1 is still running; no new output)");
+    fs::write(&marker, "").expect("the marker");
+    let news = output(json!({"id": "1", "wait": 20_000}))
+        .await
+        .expect("there");
+    assert_eq!(news.output, "(job-1 is still running)\ntwo\n");
+    let file = world.jobs.of(world.session())[0]
+        .file()
+        .expect("a file")
+        .clone();
+    assert_eq!(fs::read_to_string(file).expect("readable"), "one\ntwo\n");
+    let kill = Kill::new(Arc::clone(&world.jobs));
+    let killed = kill
+        .run(json!({"job": "job-1"}), world.context.clone())
+        .await
+        .expect("killed");
+    assert_eq!(
+        killed.output,
+        "job-1 was killed.\nIts last output:\none\ntwo"
+    );
+    assert!(gone("2109876").await);
+    let missing = output(json!({"job": "job-9"}))
+        .await
+        .expect_err("no such job");
+    assert_eq!(
+        missing.message,
+        "There is no job `job-9`. The jobs are: job-1."
+    );
+}
+
+#[tokio::test]
+async fn a_background_job_that_fails_at_once_is_reported_at_once() {
+    let world = world();
+    let done = world
+        .run(json!({"command": "echo port taken; exit 98", "background": true}))
+        .await
+        .expect("started");
+    assert!(
+        done.output
+            .starts_with("The command ended with exit code 98 at once (job-1)."),
+        "{}",
+        done.output
+    );
+    assert!(done.output.ends_with("port taken\n"));
+    assert_eq!(done.metadata["exit"], json!(98));
+}
+
+#[tokio::test]
+async fn jobs_die_with_their_session_and_with_the_program() {
+    let world = world();
+    world
+        .run(json!({"command": "sleep 1098761", "background": true}))
+        .await
+        .expect("started");
+    world.jobs.stop_session(world.session());
+    assert!(gone("1098761").await);
+    world
+        .run(json!({"command": "sleep 1098762", "background": true}))
+        .await
+        .expect("started");
+    until(|| alive("1098762")).await;
+    let World { jobs, bash, .. } = world;
+    drop((jobs, bash));
+    assert!(gone("1098762").await);
+}
+
+#[derive(Debug)]
+struct Marked;
+
+impl CommandWrapper for Marked {
+    fn prepare(&self, command: &mut tokio::process::Command) {
+        command.env("WRAPPED", "yes");
+    }
+
+    fn explain(&self, exit: Option<i32>, _output: &str) -> Option<String> {
+        (exit != Some(0)).then(|| "It was blocked by the sandbox.".to_owned())
+    }
+}
+
+#[tokio::test]
+async fn a_wrapper_prepares_the_command_and_explains_its_end() {
+    let world = world_with(Some(Arc::new(Marked)));
+    assert_eq!(world.command("echo $WRAPPED").await.output, "yes\n");
+    let done = world.command("exit 7").await;
+    assert_eq!(
+        done.output,
+        "(Exit code 7)\n\n(It was blocked by the sandbox.)"
+    );
+}
+
+#[tokio::test]
+async fn access_names_the_command_and_the_folder() {
+    let world = world();
+    let input = json!({"command": "cargo test\nls", "description": "Test"});
+    let access = world.bash.access(&input, &world.context).expect("fine");
+    assert_eq!(
+        (
+            access.title.as_str(),
+            access.says.as_str(),
+            access.can_write
+        ),
+        ("cargo test …", "Test", true)
+    );
+    let cwd = world.context.workspace.root().to_owned();
+    assert_eq!(
+        access.needs,
+        [crate::tools::Need::Command {
+            command: "cargo test\nls".to_owned(),
+            cwd
+        }]
+    );
+}
