@@ -33,6 +33,27 @@ pub fn colour(rgb: Rgb, depth: ColourDepth) -> Option<Color> {
     }
 }
 
+/// A colour that another program named, as far as this depth goes.
+pub fn foreign(colour: Color, depth: ColourDepth) -> Option<Color> {
+    match (colour, depth) {
+        (_, ColourDepth::None) => None,
+        (Color::Rgb(r, g, b), _) => self::colour(Rgb(r, g, b), depth),
+        (Color::Indexed(n @ 16..), ColourDepth::Ansi16) => Some(nearest_16(cube(n))),
+        (other, _) => Some(other),
+    }
+}
+
+/// The xterm value of an index from 16 on.
+fn cube(n: u8) -> Rgb {
+    if n >= 232 {
+        let grey = 8 + (n - 232) * 10;
+        return Rgb(grey, grey, grey);
+    }
+    let n = n.saturating_sub(16);
+    let at = |i: u8| LEVELS[usize::from(i)];
+    Rgb(at(n / 36), at(n / 6 % 6), at(n % 6))
+}
+
 /// Squared distance, green weighted as the eye does.
 fn distance(a: Rgb, b: Rgb) -> u32 {
     let d = |x: u8, y: u8| u32::from(x.abs_diff(y)).pow(2);

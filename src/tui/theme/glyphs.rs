@@ -91,7 +91,7 @@ impl Glyphs {
         waiting: "⠿",
         next_step: "↳",
         later: "⋯",
-        file: "▣",
+        file: "◫",
         minus: "−",
         plus: "+",
         down: "↓",

@@ -6,6 +6,7 @@
 pub mod downgrade;
 pub mod glyphs;
 pub mod palette;
+pub mod sgr;
 
 use ratatui::style::{Modifier, Style};
 
@@ -101,6 +102,7 @@ pub struct Theme {
     tint_added: Style,
     tint_removed: Style,
     code: [Style; 8],
+    depth: ColourDepth,
 }
 
 impl Default for Theme {
@@ -149,6 +151,7 @@ impl Theme {
             tint_added: tint(palette.good, 32),
             tint_removed: tint(palette.bad, 32),
             code,
+            depth,
         }
     }
 
@@ -157,6 +160,24 @@ impl Theme {
     pub const fn with_glyphs(mut self, glyphs: Glyphs) -> Self {
         self.glyphs = glyphs;
         self
+    }
+
+    /// A style that another program asked for, as far as this terminal and theme show it.
+    pub fn fit(&self, style: Style) -> Style {
+        let fit = |colour| downgrade::foreign(colour, self.depth);
+        let mut fitted = style;
+        fitted.fg = style.fg.and_then(fit);
+        fitted.bg = style.bg.and_then(fit);
+        if fitted.fg.is_some() && fitted.fg == fitted.bg {
+            // Ink of the paper's colour would hide text from the user that the model reads.
+            (fitted.fg, fitted.bg) = (None, None);
+        }
+        fitted
+    }
+
+    /// True if there is any colour: without, words need marks of their own.
+    pub fn has_colour(&self) -> bool {
+        self.depth > ColourDepth::None
     }
 
     /// What the assistant says.

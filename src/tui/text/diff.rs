@@ -1,0 +1,315 @@
+//! Diffs: a unified diff → hunks → numbered rows.
+//!
+//! Used by the edit cells, the diff overlay and the permission prompt. Words that changed inside a
+//! line are bold and underlined; the code keeps its syntax colours.
+
+use std::ops::Range;
+
+use ratatui::style::Modifier;
+
+use super::highlight;
+use super::intraline;
+use super::markdown::{Page, code};
+use super::row::{Row, Styled};
+use super::wrap::{self, Prefix};
+use crate::protocol::{DiffLine, Hunk, LineKind};
+use crate::tui::term::sanitise::Safe;
+
+/// Columns of a line number at least.
+const NUMBER: usize = 3;
+
+/// How a diff is laid out.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Shape {
+    /// One number column and no context lines, for narrow screens.
+    pub narrow: bool,
+    /// Long lines are broken into rows; else they are cut.
+    pub broken: bool,
+}
+
+/// Reads a unified diff; what is no hunk is skipped. At most `limit` lines are kept; the second
+/// value counts those that are not.
+pub fn parse(text: &str, limit: usize) -> (Vec<Hunk>, usize) {
+    let mut hunks: Vec<Hunk> = Vec::new();
+    let (mut old, mut new, mut left_old, mut left_new) = (0, 0, 0, 0);
+    let (mut kept, mut dropped) = (0, 0);
+    for line in text.lines() {
+        if left_old == 0 && left_new == 0 {
+            if let Some(head) = line.strip_prefix("@@ ")
+                && let Some((from, to, heading)) = header(head)
+            {
+                (old, left_old) = from;
+                (new, left_new) = to;
+                hunks.push(Hunk {
+                    heading: heading.to_owned(),
+                    lines: Vec::new(),
+                });
+            }
+            continue;
+        }
+        let (kind, text) = match line.split_at_checked(1) {
+            Some(("+", text)) => (LineKind::Added, text),
+            Some(("-", text)) => (LineKind::Removed, text),
+            Some(("\\", _)) => continue,
+            Some((" ", text)) => (LineKind::Context, text),
+            _ => (LineKind::Context, line),
+        };
+        let in_old = kind != LineKind::Added;
+        let in_new = kind != LineKind::Removed;
+        let mut entry = DiffLine {
+            kind,
+            old: None,
+            new: None,
+            text: text.to_owned(),
+        };
+        if in_old {
+            entry.old = Some(old);
+            old = old.saturating_add(1);
+            left_old = left_old.saturating_sub(1);
+        }
+        if in_new {
+            entry.new = Some(new);
+            new = new.saturating_add(1);
+            left_new = left_new.saturating_sub(1);
+        }
+        if kept >= limit {
+            dropped += 1;
+        } else if let Some(hunk) = hunks.last_mut() {
+            hunk.lines.push(entry);
+            kept += 1;
+        }
+    }
+    hunks.retain(|hunk| !hunk.lines.is_empty());
+    (hunks, dropped)
+}
+
+/// `-41,3 +41,6 @@ heading`: starts and counts.
+fn header(text: &str) -> Option<((u32, u32), (u32, u32), &str)> {
+    let (ranges, heading) = text.split_once("@@").unwrap_or((text, ""));
+    let mut parts = ranges.split_whitespace();
+    let range = |part: &str| {
+        let (start, count) = part.split_once(',').unwrap_or((part, "1"));
+        Some((start.parse().ok()?, count.parse().ok()?))
+    };
+    let old = range(parts.next()?.strip_prefix('-')?)?;
+    let new = range(parts.next()?.strip_prefix('+')?)?;
+    Some((old, new, heading.trim()))
+}
+
+/// Lines added and removed.
+pub fn count(hunks: &[Hunk]) -> (u32, u32) {
+    let of = |kind| {
+        hunks
+            .iter()
+            .flat_map(|h| &h.lines)
+            .filter(|line| line.kind == kind)
+            .count() as u32
+    };
+    (of(LineKind::Added), of(LineKind::Removed))
+}
+
+/// Lays out hunks as numbered rows; `language` is a file name or extension for the colours.
+pub fn rows(hunks: &[Hunk], language: &str, shape: Shape, page: &Page<'_>) -> Vec<Row> {
+    let digits = hunks
+        .iter()
+        .flat_map(|h| &h.lines)
+        .filter_map(|line| line.old.max(line.new))
+        .max()
+        .map_or(0, |n| n.to_string().len());
+    let margin = hunks
+        .iter()
+        .flat_map(|h| &h.lines)
+        .filter(|line| !line.text.trim().is_empty())
+        .map(|line| indentation(&line.text))
+        .min()
+        .unwrap_or(0);
+    let layout = Layout {
+        shape,
+        page,
+        digits: digits.max(NUMBER),
+        margin,
+    };
+    let mut rows = Vec::new();
+    let mut last: Option<u32> = None;
+    for hunk in hunks {
+        let first = hunk.lines.iter().find_map(|line| line.new);
+        if let (Some(last), Some(first), false) = (last, first, shape.narrow) {
+            rows.push(layout.gap(first.saturating_sub(last + 1)));
+        }
+        layout.hunk(hunk, language, &mut rows);
+        last = hunk.lines.iter().rev().find_map(|line| line.new).or(last);
+    }
+    rows
+}
+
+struct Layout<'a> {
+    shape: Shape,
+    page: &'a Page<'a>,
+    digits: usize,
+    /// Columns that every line is indented by: not shown.
+    margin: usize,
+}
+
+impl Layout<'_> {
+    fn gap(&self, lines: u32) -> Row {
+        let theme = self.page.theme;
+        let mut line = Styled::new();
+        line.pad(self.page.left);
+        line.fixed(theme.glyphs.hidden, theme.dim());
+        if lines > 0 {
+            line.fixed(" ", theme.dim());
+            line.push(&Safe::from(u64::from(lines)), theme.dim());
+            line.fixed(
+                if lines == 1 {
+                    " unchanged line"
+                } else {
+                    " unchanged lines"
+                },
+                theme.dim(),
+            );
+        }
+        Row {
+            gutter: line.len(),
+            line,
+            ..Row::BLANK
+        }
+    }
+
+    fn hunk(&self, hunk: &Hunk, language: &str, rows: &mut Vec<Row>) {
+        let side = |without: LineKind| {
+            let mut text = String::new();
+            for line in hunk.lines.iter().filter(|line| line.kind != without) {
+                text.push_str(&line.text);
+                text.push('\n');
+            }
+            self.page
+                .highlights
+                .get(highlight::key(language, &text), language, || text)
+        };
+        let (before, after) = (side(LineKind::Added), side(LineKind::Removed));
+        let marks = marks(&hunk.lines);
+        let (mut at_old, mut at_new) = (0, 0);
+        for (line, marks) in hunk.lines.iter().zip(marks) {
+            let (painted, n) = match line.kind {
+                LineKind::Removed => (&before, at_old),
+                LineKind::Added | LineKind::Context => (&after, at_new),
+            };
+            at_old += usize::from(line.kind != LineKind::Added);
+            at_new += usize::from(line.kind != LineKind::Removed);
+            if self.shape.narrow && line.kind == LineKind::Context {
+                continue;
+            }
+            let runs = painted.as_deref().and_then(|p| p.line(n));
+            let mut code = code::styled(&line.text, runs, self.page);
+            if !line.text.contains('\t') {
+                // Tabs move columns; such lines do without marks.
+                for range in marks {
+                    let over = ratatui::style::Style::new()
+                        .add_modifier(Modifier::BOLD | Modifier::UNDERLINED);
+                    code.patch_part(range, over);
+                }
+            }
+            let mut shown = Styled::new();
+            let cut = super::width::fitting(code.as_str(), self.margin).0;
+            shown.extend_part(&code, cut..code.len());
+            self.line(line, shown, rows);
+        }
+    }
+
+    fn line(&self, line: &DiffLine, code: Styled, rows: &mut Vec<Row>) {
+        let theme = self.page.theme;
+        let (sign, ink, tint) = match line.kind {
+            LineKind::Added => (theme.glyphs.plus, theme.good(), theme.tint_added()),
+            LineKind::Removed => (theme.glyphs.minus, theme.bad(), theme.tint_removed()),
+            LineKind::Context => (" ", theme.dim(), ratatui::style::Style::new()),
+        };
+        let mut gutter = Styled::new();
+        gutter.pad(self.page.left);
+        if self.shape.narrow {
+            self.number(&mut gutter, line.new.or(line.old));
+            gutter.pad(1);
+            gutter.fixed(sign, ink);
+            gutter.pad(1);
+        } else {
+            self.number(&mut gutter, line.old);
+            gutter.pad(1);
+            self.number(&mut gutter, line.new);
+            gutter.pad(2);
+            gutter.fixed(sign, ink);
+            gutter.pad(3);
+        }
+        let code = if line.kind == LineKind::Context {
+            code.patched(theme.dim())
+        } else {
+            code
+        };
+        let width = self.page.left + self.page.room;
+        let rest = Prefix::blank(gutter.columns());
+        let room = width.saturating_sub(gutter.columns());
+        let first = Prefix::gutter(gutter);
+        let code = if self.shape.broken {
+            code
+        } else {
+            code.fit(room)
+        };
+        let fill = (line.kind != LineKind::Context).then_some(tint);
+        rows.extend(
+            wrap::chop(&code, &first, &rest, width)
+                .into_iter()
+                .map(|row| Row { fill, ..row }),
+        );
+    }
+
+    fn number(&self, line: &mut Styled, number: Option<u32>) {
+        let Some(number) = number else {
+            return line.pad(self.digits);
+        };
+        let text = Safe::from(u64::from(number));
+        line.pad(self.digits.saturating_sub(text.as_str().len()));
+        line.push(&text, self.page.theme.dim());
+    }
+}
+
+/// Columns of white space at the start, tabs expanded.
+fn indentation(text: &str) -> usize {
+    let mut columns = 0;
+    for c in text.chars() {
+        match c {
+            ' ' => columns += 1,
+            '\t' => {
+                columns +=
+                    crate::tui::term::sanitise::TAB - columns % crate::tui::term::sanitise::TAB
+            }
+            _ => break,
+        }
+    }
+    columns
+}
+
+/// The changed words of each line: runs of removed lines against the added lines that follow.
+fn marks(lines: &[DiffLine]) -> Vec<Vec<Range<usize>>> {
+    let mut marks = vec![Vec::new(); lines.len()];
+    let mut at = 0;
+    while at < lines.len() {
+        let run = |from: usize, kind: LineKind| {
+            lines[from..]
+                .iter()
+                .take_while(|line| line.kind == kind)
+                .count()
+        };
+        let removed = run(at, LineKind::Removed);
+        let added = run(at + removed, LineKind::Added);
+        for n in 0..removed.min(added) {
+            let (old, new) = (at + n, at + removed + n);
+            let (a, b) = intraline::ranges(&lines[old].text, &lines[new].text);
+            marks[old] = a;
+            marks[new] = b;
+        }
+        at += (removed + added).max(1);
+    }
+    marks
+}
+
+#[cfg(test)]
+#[path = "diff_tests.rs"]
+mod tests;

@@ -1,0 +1,98 @@
+use super::*;
+use crate::tui::text::highlight::Highlights;
+use crate::tui::theme::Theme;
+
+const DIFF: &str = "--- a/src/reflow.rs\n+++ b/src/reflow.rs\n@@ -41,3 +41,6 @@ impl Pager\n         let cells = self.cells.len();\n-        self.reflow(width);\n+        if self.replaying {\n+            self.reflow_after_replay = Some(width);\n+        } else {\n+            self.reflow(width);\n         }\n";
+
+fn shown(diff: &str, shape: Shape, width: usize) -> Vec<String> {
+    let theme = <Theme as Default>::default();
+    let page = Page {
+        theme: &theme,
+        highlights: &Highlights::default(),
+        left: if shape.narrow { 2 } else { 4 },
+        measure: width,
+        room: width,
+    };
+    rows(&parse(diff, 400).0, "rs", shape, &page)
+        .iter()
+        .map(|r| r.line.as_str().trim_end().to_owned())
+        .collect()
+}
+
+#[test]
+fn rows_stand_where_the_frame_has_them() {
+    assert_eq!(
+        shown(DIFF, Shape::default(), 100),
+        [
+            "     41  41      let cells = self.cells.len();",
+            "     42      −   self.reflow(width);",
+            "         42  +   if self.replaying {",
+            "         43  +       self.reflow_after_replay = Some(width);",
+            "         44  +   } else {",
+            "         45  +       self.reflow(width);",
+            "     43  46      }",
+        ]
+    );
+}
+
+#[test]
+fn narrow_screens_lose_the_old_number_and_the_context() {
+    let narrow = Shape {
+        narrow: true,
+        broken: false,
+    };
+    assert_eq!(
+        shown(DIFF, narrow, 40)[..3],
+        [
+            "   42 − self.reflow(width);",
+            "   42 + if self.replaying {",
+            "   43 +     self.reflow_after_replay = So…"
+        ]
+    );
+}
+
+#[test]
+fn hunks_are_parted_by_what_is_between_them() {
+    let diff =
+        "@@ -1 +1 @@\n-a\n+b\n@@ -10,1 +10,2 @@ fn x\n c\n+d\n\\ No newline at end of file\n";
+    assert_eq!(
+        shown(diff, Shape::default(), 40),
+        [
+            "      1      −   a",
+            "          1  +   b",
+            "    ┊ 8 unchanged lines",
+            "     10  10      c",
+            "         11  +   d"
+        ]
+    );
+}
+
+#[test]
+fn lines_that_look_like_headers_are_content() {
+    let diff = "@@ -1,2 +1,1 @@\n--- sql comment\n keep\n";
+    let (hunks, _) = parse(diff, 400);
+    assert_eq!(hunks.len(), 1);
+    assert_eq!(hunks[0].lines[0].text, "-- sql comment");
+    assert_eq!(count(&hunks), (0, 1));
+}
+
+#[test]
+fn what_is_over_the_limit_is_counted() {
+    let (hunks, dropped) = parse(DIFF, 3);
+    assert_eq!(hunks[0].lines.len(), 3);
+    assert_eq!(dropped, 4);
+}
+
+#[test]
+fn copying_a_row_gives_code_only() {
+    let theme = <Theme as Default>::default();
+    let page = Page {
+        theme: &theme,
+        highlights: &Highlights::default(),
+        left: 4,
+        measure: 80,
+        room: 80,
+    };
+    let rows = rows(&parse(DIFF, 400).0, "rs", Shape::default(), &page);
+    assert_eq!(rows[2].copy(0..200), "if self.replaying {");
+}

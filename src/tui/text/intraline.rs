@@ -1,0 +1,80 @@
+//! Which words of a changed line differ: byte ranges for the old and the new line.
+//!
+//! Used by `diff` for pairs of removed and added lines. Lines that have little in common get no
+//! marks: a line that is all marks says nothing.
+
+use std::ops::Range;
+
+use similar::{Algorithm, ChangeTag, TextDiff};
+
+/// Bytes beyond which lines are not compared.
+const LONGEST: usize = 400;
+
+/// Share of equal text below which nothing is marked, in percent.
+const ALIKE: usize = 35;
+
+/// The differing ranges of the old and of the new line.
+pub fn ranges(old: &str, new: &str) -> (Vec<Range<usize>>, Vec<Range<usize>>) {
+    if old.len() > LONGEST || new.len() > LONGEST || old == new {
+        return (Vec::new(), Vec::new());
+    }
+    let diff = TextDiff::configure()
+        .algorithm(Algorithm::Myers)
+        .diff_unicode_words(old, new);
+    let (mut at_old, mut at_new, mut same) = (0, 0, 0);
+    let (mut removed, mut added) = (Vec::new(), Vec::new());
+    for change in diff.iter_all_changes() {
+        let text = change.value();
+        match change.tag() {
+            ChangeTag::Equal => {
+                same += text.trim().len();
+                at_old += text.len();
+                at_new += text.len();
+            }
+            ChangeTag::Delete => {
+                grow(&mut removed, at_old..at_old + text.len());
+                at_old += text.len();
+            }
+            ChangeTag::Insert => {
+                grow(&mut added, at_new..at_new + text.len());
+                at_new += text.len();
+            }
+        }
+    }
+    let longer = old.trim().len().max(new.trim().len());
+    if same * 100 < longer * ALIKE {
+        return (Vec::new(), Vec::new());
+    }
+    (removed, added)
+}
+
+fn grow(ranges: &mut Vec<Range<usize>>, range: Range<usize>) {
+    match ranges.last_mut() {
+        Some(last) if last.end == range.start => last.end = range.end,
+        _ => ranges.push(range),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn changed_words_are_marked_and_nothing_else() {
+        let (old, new) = ranges("self.reflow(width);", "self.reflow(cells, width);");
+        assert_eq!(old, Vec::<Range<usize>>::new());
+        let marked: String = new
+            .iter()
+            .map(|r| &"self.reflow(cells, width);"[r.clone()])
+            .collect();
+        assert_eq!(marked.trim(), "cells,");
+    }
+
+    #[test]
+    fn lines_with_little_in_common_get_no_marks() {
+        assert_eq!(
+            ranges("fn a() {}", "let widths = compute();"),
+            (Vec::new(), Vec::new())
+        );
+    }
+}

@@ -1,0 +1,436 @@
+//! A growing Markdown text, cut into blocks that never change again.
+//!
+//! Used by the transcript's text cells. Deltas are appended in constant time; `settle`, once a frame,
+//! moves finished top-level blocks behind the *tail*. Only the tail is laid out again. Where a block
+//! ends depends on the text alone, never on how it came in pieces: a block is finished when a later
+//! block begins on a COMPLETE line (an incomplete one may still turn out to be anything), and block
+//! structure is decided line by line. A fenced block is followed line by line, and any other block is cut
+//! after `WINDOW` bytes, so no text makes the tail large.
+
+use std::ops::Range;
+
+use pulldown_cmark::{Event, Parser, Tag};
+
+use super::highlight::{self, Key};
+use super::markdown::{self, Page, code};
+use super::row::Row;
+use super::wrap::{self, Prefix};
+
+/// Bytes after which a block is cut, at a line end if there is one.
+const WINDOW: usize = 16 * 1024;
+
+/// Lines of a fenced block that make one layout.
+const CODE_LINES: usize = 64;
+
+/// What a block is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    /// Markdown.
+    Prose,
+    /// Lines of this fence, from 0, beginning with this line.
+    Code { fence: u32, line: u32 },
+}
+
+/// A finished block.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Block {
+    start: u32,
+    end: u32,
+    kind: Kind,
+}
+
+/// A fenced code block.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Fence {
+    sign: u8,
+    length: usize,
+    indent: usize,
+    language: String,
+    /// Where its content begins.
+    content: u32,
+    /// Once closed: the key of its colours.
+    key: Option<Key>,
+    /// Where its content ends, once closed.
+    end: u32,
+}
+
+/// A growing Markdown text.
+#[derive(Debug, Clone, Default)]
+pub struct Stream {
+    source: String,
+    blocks: Vec<Block>,
+    fences: Vec<Fence>,
+    /// Where the unfinished text begins.
+    tail: usize,
+    /// In a fence: lines of it that are already in blocks.
+    open_fence: Option<u32>,
+    /// Bytes of the tail that were looked at for block starts.
+    looked: usize,
+}
+
+impl Stream {
+    /// A text that may still grow.
+    pub fn new(text: &str) -> Self {
+        let mut stream = Self::default();
+        stream.push(text);
+        stream
+    }
+
+    /// Appends a delta.
+    pub fn push(&mut self, delta: &str) {
+        // A reference definition on a later line would change links on earlier ones. Broken up by a
+        // character that `Safe` takes out again, there are none.
+        let mut rest = delta;
+        if self.source.ends_with(']') && rest.starts_with(':') {
+            self.source.push(BREAK);
+        }
+        while let Some(at) = rest.find(['\r', ']']) {
+            let (before, from) = rest.split_at(at);
+            self.source.push_str(before);
+            let bracket = from.starts_with(']');
+            rest = from.get(1..).unwrap_or_default();
+            if bracket {
+                self.source.push(']');
+                if rest.starts_with(':') {
+                    self.source.push(BREAK);
+                }
+            }
+        }
+        self.source.push_str(rest);
+    }
+
+    /// The text as it came, less carriage returns.
+    pub fn text(&self) -> String {
+        self.source.replace("]\u{200b}:", "]:")
+    }
+
+    /// The text, for looking at: with marks of our own in it.
+    pub fn source(&self) -> &str {
+        &self.source
+    }
+
+    /// True if there is nothing but blanks.
+    pub fn is_blank(&self) -> bool {
+        self.source.trim().is_empty()
+    }
+
+    /// True if the text so far is `text`.
+    pub fn is(&self, text: &str) -> bool {
+        let mut other = Self::default();
+        if text.contains(['\r', ']']) {
+            other.push(text);
+            return other.source == self.source;
+        }
+        self.source == text
+    }
+
+    /// Finds finished blocks; gives the number of layouts: one per block and one for the tail.
+    pub fn settle(&mut self) -> usize {
+        while self.step() {}
+        self.count()
+    }
+
+    /// The number of layouts since the last `settle`.
+    pub fn count(&self) -> usize {
+        self.blocks.len() + usize::from(self.tail < self.source.len())
+    }
+
+    /// True if this layout can no longer change by deltas.
+    pub fn is_finished(&self, n: usize) -> bool {
+        n < self.blocks.len()
+    }
+
+    /// The text of a layout.
+    pub fn part(&self, n: usize) -> &str {
+        let range = match self.blocks.get(n) {
+            Some(block) => block.start as usize..block.end as usize,
+            None => self.tail..self.source.len(),
+        };
+        self.source.get(range).unwrap_or_default()
+    }
+
+    /// Lays out one block or the tail; a blank row before each but the first.
+    pub fn lay_out(&self, n: usize, page: &Page<'_>) -> Vec<Row> {
+        let (kind, text) = match (self.blocks.get(n), self.open_fence) {
+            (Some(block), _) => (block.kind, self.part(n)),
+            (None, Some(line)) => {
+                let fence = self.fences.len().saturating_sub(1) as u32;
+                (Kind::Code { fence, line }, self.part(n))
+            }
+            (None, None) => (Kind::Prose, self.part(n)),
+        };
+        let rows = match kind {
+            Kind::Prose => markdown::rows(text, page),
+            Kind::Code { fence, line } => self.code_rows(fence as usize, line as usize, text, page),
+        };
+        let goes_on = matches!(kind, Kind::Code { line: 1.., .. });
+        if n == 0 || goes_on || rows.is_empty() {
+            return rows;
+        }
+        let mut spaced = Vec::with_capacity(rows.len() + 1);
+        spaced.push(Row::BLANK);
+        spaced.extend(rows);
+        spaced
+    }
+
+    fn code_rows(&self, fence: usize, first: usize, text: &str, page: &Page<'_>) -> Vec<Row> {
+        let Some(fence) = self.fences.get(fence) else {
+            return Vec::new();
+        };
+        let painted = fence.key.and_then(|key| {
+            page.highlights.get(key, &fence.language, || {
+                let range = fence.content as usize..fence.end as usize;
+                dedent(self.source.get(range).unwrap_or_default(), fence.indent)
+            })
+        });
+        let prefix = Prefix::blank(page.left + code::INDENT);
+        let width = page.left + page.room;
+        let mut rows = Vec::new();
+        for (n, line) in text.split_terminator('\n').enumerate() {
+            if fence.is_closed_by(line) {
+                // Only the tail can hold it: a text that ends without a line end.
+                break;
+            }
+            let line = undented(line, fence.indent);
+            let runs = painted.as_deref().and_then(|p| p.line(first + n));
+            let styled = code::styled(line, runs, page);
+            rows.extend(wrap::chop(&styled, &prefix, &prefix, width));
+        }
+        rows
+    }
+
+    /// Finishes some blocks; false if there is nothing to finish yet.
+    fn step(&mut self) -> bool {
+        if let Some(line) = self.open_fence {
+            return self.step_fence(line);
+        }
+        self.skip_blank_lines();
+        let tail = self.source.get(self.tail..).unwrap_or_default();
+        if let Some(end) = tail.find('\n')
+            && let Some(fence) = Fence::opened_by(&tail[..end], self.tail + end + 1)
+        {
+            self.tail += end + 1;
+            self.fences.push(fence);
+            self.open_fence = Some(0);
+            self.looked = 0;
+            return true;
+        }
+        let full = tail.len() >= WINDOW;
+        let window = if full {
+            floor(tail, WINDOW)
+        } else {
+            tail.len()
+        };
+        let window = tail.get(..window).unwrap_or_default();
+        let complete = window.rfind('\n').map_or(0, |at| at + 1);
+        if complete <= self.looked && !full {
+            return false;
+        }
+        let starts = block_starts(window.get(..complete).unwrap_or_default());
+        let mut ends = starts.get(1..).unwrap_or_default().to_vec();
+        if ends.is_empty() && full {
+            ends.push(cut(window));
+        }
+        self.looked = complete;
+        let base = self.tail;
+        for end in &ends {
+            let end = base + end;
+            self.finish(end, Kind::Prose);
+            let rest = self.source.get(end..).unwrap_or_default();
+            if Fence::opened_by(rest.lines().next().unwrap_or_default(), 0).is_some() {
+                break;
+            }
+        }
+        !ends.is_empty()
+    }
+
+    fn finish(&mut self, end: usize, kind: Kind) {
+        self.blocks.push(Block {
+            start: self.tail as u32,
+            end: end as u32,
+            kind,
+        });
+        self.tail = end;
+        self.looked = 0;
+    }
+
+    fn skip_blank_lines(&mut self) {
+        while let Some(tail) = self.source.get(self.tail..)
+            && let Some(end) = tail.find('\n')
+            && tail[..end].trim_matches([' ', '\t']).is_empty()
+        {
+            self.tail += end + 1;
+            self.looked = 0;
+        }
+    }
+
+    /// Follows an open fence; `line` lines of it are in blocks.
+    fn step_fence(&mut self, line: u32) -> bool {
+        let tail = self.source.get(self.tail..).unwrap_or_default();
+        let Some(fence) = self.fences.last() else {
+            self.open_fence = None;
+            return true;
+        };
+        let number = self.fences.len() as u32 - 1;
+        let (mut at, mut lines) = (self.looked, 0);
+        if at == 0 || !tail.is_char_boundary(at) {
+            at = 0;
+        } else {
+            lines = memchr::memchr_iter(b'\n', &tail.as_bytes()[..at]).count();
+        }
+        while let Some(length) = tail.get(at..).and_then(|rest| rest.find('\n')) {
+            let text = &tail[at..at + length];
+            if fence.is_closed_by(text) {
+                let end = self.tail + at;
+                let after = end + length + 1;
+                if at > 0 {
+                    self.finish(
+                        end,
+                        Kind::Code {
+                            fence: number,
+                            line,
+                        },
+                    );
+                }
+                self.close_fence(end);
+                self.tail = after;
+                self.looked = 0;
+                return true;
+            }
+            at += length + 1;
+            lines += 1;
+            if lines == CODE_LINES {
+                self.finish(
+                    self.tail + at,
+                    Kind::Code {
+                        fence: number,
+                        line,
+                    },
+                );
+                self.open_fence = Some(line + CODE_LINES as u32);
+                return true;
+            }
+        }
+        self.looked = at;
+        false
+    }
+
+    fn close_fence(&mut self, end: usize) {
+        self.open_fence = None;
+        let Some(fence) = self.fences.last_mut() else {
+            return;
+        };
+        fence.end = end as u32;
+        let content = self
+            .source
+            .get(fence.content as usize..end)
+            .unwrap_or_default();
+        if !fence.language.is_empty() && content.len() <= highlight::LARGEST {
+            fence.key = Some(highlight::key(
+                &fence.language,
+                &dedent(content, fence.indent),
+            ));
+        }
+    }
+}
+
+/// Breaks up reference definitions; `Safe` takes it out again.
+const BREAK: char = '\u{200b}';
+
+impl Fence {
+    /// The fence that a line opens, if it does. `content` is where the next line begins.
+    fn opened_by(line: &str, content: usize) -> Option<Self> {
+        let indent = line.bytes().take_while(|b| *b == b' ').count();
+        let rest = line.get(indent..).filter(|_| indent <= 3)?;
+        let sign = *rest
+            .as_bytes()
+            .first()
+            .filter(|b| matches!(b, b'`' | b'~'))?;
+        let length = rest.bytes().take_while(|b| *b == sign).count();
+        let info = rest.get(length..).unwrap_or_default();
+        if length < 3 || (sign == b'`' && info.contains('`')) {
+            return None;
+        }
+        Some(Self {
+            sign,
+            length,
+            indent,
+            language: code::language(info.trim()).to_owned(),
+            content: content as u32,
+            key: None,
+            end: 0,
+        })
+    }
+
+    fn is_closed_by(&self, line: &str) -> bool {
+        let indent = line.bytes().take_while(|b| *b == b' ').count();
+        let rest = line.get(indent..).unwrap_or_default();
+        let length = rest.bytes().take_while(|b| *b == self.sign).count();
+        indent <= 3
+            && length >= self.length
+            && rest
+                .get(length..)
+                .is_some_and(|r| r.trim_matches([' ', '\t']).is_empty())
+    }
+}
+
+/// A line without up to so many spaces at its start.
+fn undented(line: &str, indent: usize) -> &str {
+    let spaces = line.bytes().take(indent).take_while(|b| *b == b' ').count();
+    line.get(spaces..).unwrap_or_default()
+}
+
+fn dedent(text: &str, indent: usize) -> String {
+    if indent == 0 {
+        return text.to_owned();
+    }
+    text.split_inclusive('\n')
+        .map(|line| undented(line, indent))
+        .collect()
+}
+
+/// Where top-level blocks begin: the starts of their lines, rising.
+fn block_starts(text: &str) -> Vec<usize> {
+    let mut starts = Vec::new();
+    let mut depth = 0_usize;
+    let mut note = |range: Range<usize>| {
+        let line = text
+            .get(..range.start)
+            .and_then(|t| t.rfind('\n'))
+            .map_or(0, |at| at + 1);
+        if starts.last().is_none_or(|last| *last < line) {
+            starts.push(line);
+        }
+    };
+    for (event, range) in Parser::new_ext(text, markdown::OPTIONS).into_offset_iter() {
+        match event {
+            Event::Start(tag) => {
+                if depth == 0 && !matches!(tag, Tag::Item) {
+                    note(range);
+                }
+                depth += 1;
+            }
+            Event::End(_) => depth = depth.saturating_sub(1),
+            _ if depth == 0 => note(range),
+            _ => {}
+        }
+    }
+    starts
+}
+
+/// Where a block that fills the window is cut.
+fn cut(window: &str) -> usize {
+    let at = |sign: char| window.rfind(sign).map(|at| at + 1).filter(|at| *at > 0);
+    at('\n').or_else(|| at(' ')).unwrap_or(window.len())
+}
+
+fn floor(text: &str, at: usize) -> usize {
+    (0..=at.min(text.len()))
+        .rev()
+        .find(|n| text.is_char_boundary(*n))
+        .unwrap_or(0)
+}
+
+#[cfg(test)]
+#[path = "stream_tests.rs"]
+mod tests;
