@@ -88,7 +88,12 @@ pub struct Row {
 }
 
 const fn row(command: Command, name: &'static str, takes: &'static str, says: &'static str) -> Row {
-    Row { command, name, takes, says }
+    Row {
+        command,
+        name,
+        takes,
+        says,
+    }
 }
 
 /// All commands, in the order in which they are listed.
@@ -98,32 +103,102 @@ pub const TABLE: &[Row] = &[
     row(Command::Sessions, "sessions", "", "open another session"),
     row(Command::Fork, "fork", "", "go on in a copy of this session"),
     row(Command::Rename, "rename", "TITLE", "name this session"),
-    row(Command::Rewind, "rewind", "", "go back to an earlier message, files too"),
-    row(Command::Undo, "undo", "", "take back the last turn, files too"),
+    row(
+        Command::Rewind,
+        "rewind",
+        "",
+        "go back to an earlier message, files too",
+    ),
+    row(
+        Command::Undo,
+        "undo",
+        "",
+        "take back the last turn, files too",
+    ),
     row(Command::Redo, "redo", "", "bring back what undo took"),
-    row(Command::Diff, "diff", "[turn|session|step]", "what changed in the worktree"),
-    row(Command::Compact, "compact", "[FOCUS]", "summarise the conversation so far"),
-    row(Command::Context, "context", "", "what fills the window, and when it was pruned"),
+    row(
+        Command::Diff,
+        "diff",
+        "[turn|session|step]",
+        "what changed in the worktree",
+    ),
+    row(
+        Command::Compact,
+        "compact",
+        "[FOCUS]",
+        "summarise the conversation so far",
+    ),
+    row(
+        Command::Context,
+        "context",
+        "",
+        "what fills the window, and when it was pruned",
+    ),
     row(Command::Prune, "prune", "", "clear old tool outputs now"),
     row(Command::Restore, "restore", "", "bring pruned outputs back"),
-    row(Command::Model, "model", "[PROVIDER/MODEL]", "choose the model"),
-    row(Command::Effort, "effort", "[none…max|default]", "how hard the model thinks"),
-    row(Command::Mode, "mode", "[ask|auto-edit|auto|plan]", "what runs without asking"),
+    row(
+        Command::Model,
+        "model",
+        "[PROVIDER/MODEL]",
+        "choose the model",
+    ),
+    row(
+        Command::Effort,
+        "effort",
+        "[none…max|default]",
+        "how hard the model thinks",
+    ),
+    row(
+        Command::Mode,
+        "mode",
+        "[ask|auto-edit|auto|plan]",
+        "what runs without asking",
+    ),
     row(Command::Agent, "agent", "[NAME]", "change the agent"),
     row(Command::Queue, "queue", "", "edit what waits to be sent"),
     row(Command::Todo, "todo", "", "the plan"),
-    row(Command::Export, "export", "[md|json|jsonl] [PATH]", "write the conversation to a file"),
+    row(
+        Command::Export,
+        "export",
+        "[md|json|jsonl] [PATH]",
+        "write the conversation to a file",
+    ),
     row(Command::Copy, "copy", "", "copy the last answer"),
     row(Command::Find, "find", "WORDS", "search the conversation"),
     row(Command::Theme, "theme", "[NAME]", "change the colours"),
-    row(Command::Init, "init", "", "draft an AGENTS.md for this project"),
+    row(
+        Command::Init,
+        "init",
+        "",
+        "draft an AGENTS.md for this project",
+    ),
     row(Command::Cost, "cost", "", "what this session cost"),
-    row(Command::Status, "status", "", "session, model, mode, sandbox"),
-    row(Command::Permissions, "permissions", "", "the rules for this project"),
+    row(
+        Command::Status,
+        "status",
+        "",
+        "session, model, mode, sandbox",
+    ),
+    row(
+        Command::Permissions,
+        "permissions",
+        "",
+        "the rules for this project",
+    ),
     row(Command::Mcp, "mcp", "", "outside tool servers"),
     row(Command::Editor, "editor", "", "write in $VISUAL or $EDITOR"),
-    row(Command::Continue, "continue", "", "go on with a turn that was cut"),
-    row(Command::Demo, "demo", "", "a scripted demonstration in a temporary folder"),
+    row(
+        Command::Continue,
+        "continue",
+        "",
+        "go on with a turn that was cut",
+    ),
+    row(
+        Command::Demo,
+        "demo",
+        "",
+        "a scripted demonstration in a temporary folder",
+    ),
     row(Command::Quit, "quit", "", "end"),
 ];
 
@@ -157,12 +232,15 @@ pub enum Parsed {
 
 /// True if a command could be named so (as far as it is typed).
 pub fn is_word(text: &str) -> bool {
-    text.chars().all(|c| c.is_ascii_alphanumeric() || c == '-' || c == '_')
+    text.chars()
+        .all(|c| c.is_ascii_alphanumeric() || c == '-' || c == '_')
 }
 
 /// Reads a text that was submitted.
 pub fn parse(text: &str) -> Parsed {
-    let Some(rest) = text.trim().strip_prefix('/') else { return Parsed::Prompt };
+    let Some(rest) = text.trim().strip_prefix('/') else {
+        return Parsed::Prompt;
+    };
     let (name, after) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
     if name.is_empty() || !is_word(name) {
         return Parsed::Prompt;
@@ -177,8 +255,16 @@ pub fn parse(text: &str) -> Parsed {
 }
 
 fn find(name: &str) -> Option<Command> {
-    let listed = TABLE.iter().find(|row| row.name == name).map(|row| row.command);
-    listed.or_else(|| ALIASES.iter().find(|(alias, _)| *alias == name).map(|(_, c)| *c))
+    let listed = TABLE
+        .iter()
+        .find(|row| row.name == name)
+        .map(|row| row.command);
+    listed.or_else(|| {
+        ALIASES
+            .iter()
+            .find(|(alias, _)| *alias == name)
+            .map(|(_, c)| *c)
+    })
 }
 
 /// The row of a command's name.
@@ -196,19 +282,28 @@ mod tests {
             parse("/compact the parser"),
             Parsed::Command(Command::Compact, "the parser".to_owned())
         );
-        assert_eq!(parse("/exit"), Parsed::Command(Command::Quit, String::new()));
+        assert_eq!(
+            parse("/exit"),
+            Parsed::Command(Command::Quit, String::new())
+        );
         assert_eq!(parse("/usr/bin/env is odd"), Parsed::Prompt);
         assert_eq!(parse("why / how"), Parsed::Prompt);
         assert_eq!(
             parse("/contxt"),
-            Parsed::Unknown { name: "contxt".to_owned(), closest: "context" }
+            Parsed::Unknown {
+                name: "contxt".to_owned(),
+                closest: "context"
+            }
         );
     }
 
     #[test]
     fn every_command_is_found_by_its_own_name() {
         for row in TABLE {
-            assert_eq!(parse(&format!("/{}", row.name)), Parsed::Command(row.command, String::new()));
+            assert_eq!(
+                parse(&format!("/{}", row.name)),
+                Parsed::Command(row.command, String::new())
+            );
         }
     }
 }

@@ -73,7 +73,10 @@ impl Harness {
 
     /// Presses keys by name, e.g. `ctrl+g`, `enter`, `a`. Panics never: an unknown name is ignored.
     pub fn press(&mut self, names: &str) {
-        for key in names.split_whitespace().filter_map(|name| name.parse::<Key>().ok()) {
+        for key in names
+            .split_whitespace()
+            .filter_map(|name| name.parse::<Key>().ok())
+        {
             self.now += KEY_MS;
             self.tell(Msg::Input(Input::Key(key)));
         }

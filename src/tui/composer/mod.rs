@@ -70,22 +70,30 @@ impl Composer {
 
     /// Takes a paste: verbatim, as a chip if it is long or holds what cannot be shown.
     pub fn paste(&mut self, text: &str) {
-        let hidden = text.chars().any(|c| c.is_control() && c != '\n' && c != '\t');
+        let hidden = text
+            .chars()
+            .any(|c| c.is_control() && c != '\n' && c != '\t');
         let reserved = text.chars().any(|c| chip_id(c).is_some());
         let long = text.chars().count() > CHIP_CHARS || text.lines().count() > CHIP_LINES;
-        let chip = u32::try_from(self.chips.len()).ok().and_then(|n| char::from_u32(CHIP_BASE + n));
+        let chip = u32::try_from(self.chips.len())
+            .ok()
+            .and_then(|n| char::from_u32(CHIP_BASE + n));
         match chip {
             Some(chip) if long || hidden || reserved => {
                 self.chips.push(text.to_owned());
                 self.buffer.insert(chip.encode_utf8(&mut [0; 4]));
             }
-            _ => self.buffer.insert(&text.replace(|c| chip_id(c).is_some(), "")),
+            _ => self
+                .buffer
+                .insert(&text.replace(|c| chip_id(c).is_some(), "")),
         }
     }
 
     /// How a chip reads.
     pub fn chip_label(&self, id: usize) -> String {
-        let Some(content) = self.chips.get(id) else { return String::new() };
+        let Some(content) = self.chips.get(id) else {
+            return String::new();
+        };
         let (lines, chars) = (content.lines().count().max(1), content.chars().count());
         if lines > 1 {
             format!("[pasted {lines} lines]")
@@ -133,7 +141,10 @@ impl Composer {
 
     fn mentioned(&self, text: &str) -> Vec<FilePart> {
         let mut files: Vec<FilePart> = Vec::new();
-        for word in text.split_whitespace().filter_map(|word| word.strip_prefix('@')) {
+        for word in text
+            .split_whitespace()
+            .filter_map(|word| word.strip_prefix('@'))
+        {
             let path = word.split_once(':').map_or(word, |(path, _)| path);
             if self.mentions.iter().any(|m| m == path) && !files.iter().any(|f| f.name == word) {
                 files.push(FilePart {
@@ -207,7 +218,12 @@ fn mime(path: &str) -> &'static str {
     if path.ends_with('/') {
         return "inode/directory";
     }
-    match path.rsplit('.').next().map(str::to_ascii_lowercase).as_deref() {
+    match path
+        .rsplit('.')
+        .next()
+        .map(str::to_ascii_lowercase)
+        .as_deref()
+    {
         Some("png") => "image/png",
         Some("jpg" | "jpeg") => "image/jpeg",
         Some("gif") => "image/gif",
@@ -250,7 +266,9 @@ mod tests {
     fn only_chosen_files_go_along() {
         let mut composer = Composer::default();
         composer.mention("src/a.rs");
-        composer.buffer.insert("@src/a.rs:10-40 and @nobody and @src/a.rs");
+        composer
+            .buffer
+            .insert("@src/a.rs:10-40 and @nobody and @src/a.rs");
         let files = composer.take().files;
         let names: Vec<&str> = files.iter().map(|f| f.name.as_str()).collect();
         assert_eq!(names, ["src/a.rs:10-40", "src/a.rs"]);

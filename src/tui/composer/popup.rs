@@ -95,25 +95,38 @@ impl Popup {
 }
 
 fn item(name: &str, detail: &str) -> Item {
-    Item { name: name.to_owned(), detail: detail.to_owned(), marks: Vec::new() }
+    Item {
+        name: name.to_owned(),
+        detail: detail.to_owned(),
+        marks: Vec::new(),
+    }
 }
 
 /// The word at the cursor if a list completes it: `/word` at the start, `@path` anywhere.
 pub fn token(text: &str, cursor: usize) -> Option<Token> {
     let before = text.get(..cursor)?;
-    let start = before.rfind(char::is_whitespace).map_or(0, |at| {
-        at + before[at..].chars().next().map_or(1, char::len_utf8)
-    });
-    let word = &before[start..];
+    let word = before
+        .rsplit(char::is_whitespace)
+        .next()
+        .unwrap_or_default();
+    let start = before.len() - word.len();
     if let Some(query) = word.strip_prefix('/')
         && start == 0
         && command::is_word(query)
     {
-        return Some(Token { kind: Kind::Commands, range: 0..cursor, query: query.to_owned() });
+        return Some(Token {
+            kind: Kind::Commands,
+            range: 0..cursor,
+            query: query.to_owned(),
+        });
     }
     let query = word.strip_prefix('@')?;
     let query = query.split_once(':').map_or(query, |(path, _)| path);
-    Some(Token { kind: Kind::Files, range: start..cursor, query: query.to_owned() })
+    Some(Token {
+        kind: Kind::Files,
+        range: start..cursor,
+        query: query.to_owned(),
+    })
 }
 
 /// The list for a token, going on from the one that was open; and the file query to ask, if any.
@@ -128,9 +141,18 @@ pub fn open(
     match kind {
         Kind::Commands => {
             let items = commands(&query, recent);
-            let kept = same.filter(|old| old.query == query).map_or(0, |old| old.selected);
+            let kept = same
+                .filter(|old| old.query == query)
+                .map_or(0, |old| old.selected);
             let selected = kept.min(items.len().saturating_sub(1));
-            let popup = Popup { kind, token: range, query, items, selected, generation: 0 };
+            let popup = Popup {
+                kind,
+                token: range,
+                query,
+                items,
+                selected,
+                generation: 0,
+            };
             ((!popup.items.is_empty()).then_some(popup), None)
         }
         Kind::Files => {
@@ -161,17 +183,29 @@ pub fn open(
 fn commands(query: &str, recent: &[String]) -> Vec<Item> {
     let mut table: Vec<_> = command::TABLE.iter().collect();
     // Recent ones first; the sort is stable, so the rest keeps the table's order.
-    table.sort_by_key(|row| recent.iter().rev().position(|r| r == row.name).unwrap_or(usize::MAX));
+    table.sort_by_key(|row| {
+        recent
+            .iter()
+            .rev()
+            .position(|r| r == row.name)
+            .unwrap_or(usize::MAX)
+    });
     let names: Vec<&str> = table.iter().map(|row| row.name).collect();
     let mut items: Vec<Item> = fuzzy::rank(query, &names, MOST)
         .into_iter()
-        .map(|hit| Item { marks: hit.marks, ..item(names[hit.index], table[hit.index].says) })
+        .map(|hit| Item {
+            marks: hit.marks,
+            ..item(names[hit.index], table[hit.index].says)
+        })
         .collect();
     if !query.is_empty() {
         // A beginning is what most people type: such names go before scattered matches.
         items.sort_by_key(|item| !item.name.starts_with(query));
         let says: Vec<&str> = table.iter().map(|row| row.says).collect();
-        for hit in fuzzy::rank(query, &says, MOST).into_iter().filter(|_| query.len() > 2) {
+        for hit in fuzzy::rank(query, &says, MOST)
+            .into_iter()
+            .filter(|_| query.len() > 2)
+        {
             if !items.iter().any(|item| item.name == names[hit.index]) {
                 items.push(item(names[hit.index], table[hit.index].says));
             }
@@ -186,7 +220,10 @@ mod tests {
 
     fn names(query: &str, recent: &[&str]) -> Vec<String> {
         let recent: Vec<String> = recent.iter().map(|r| (*r).to_owned()).collect();
-        commands(query, &recent).into_iter().map(|i| i.name).collect()
+        commands(query, &recent)
+            .into_iter()
+            .map(|i| i.name)
+            .collect()
     }
 
     #[test]
@@ -203,7 +240,10 @@ mod tests {
     fn what_begins_so_comes_first_and_recent_ones_lead_an_empty_query() {
         assert_eq!(names("mod", &[])[0], "model");
         assert_eq!(names("", &["undo", "diff"])[..2], ["diff", "undo"]);
-        assert!(names("window", &[]).contains(&"context".to_owned()), "descriptions count");
+        assert!(
+            names("window", &[]).contains(&"context".to_owned()),
+            "descriptions count"
+        );
     }
 
     #[test]
@@ -212,7 +252,12 @@ mod tests {
         let first = token("@a", 2).expect("a token");
         let (popup, ask) = open(first, None, &[], &mut generation);
         assert_eq!(ask, Some(("a".to_owned(), 1)));
-        let (popup, ask) = open(token("@ab", 3).expect("a token"), popup, &[], &mut generation);
+        let (popup, ask) = open(
+            token("@ab", 3).expect("a token"),
+            popup,
+            &[],
+            &mut generation,
+        );
         assert_eq!(ask, Some(("ab".to_owned(), 2)));
         let mut popup = popup.expect("a list");
         assert!(!popup.files(1, &["a".to_owned()]));

@@ -27,7 +27,13 @@ pub struct DiffView {
 impl DiffView {
     /// From the agent's answer.
     pub fn new(report: DiffReport) -> Self {
-        let mut view = Self { report, file: 0, hunk: 0, top: 0, seen: Vec::new() };
+        let mut view = Self {
+            report,
+            file: 0,
+            hunk: 0,
+            top: 0,
+            seen: Vec::new(),
+        };
         view.seen = vec![false; view.report.files.len()];
         view.look();
         view
@@ -56,18 +62,30 @@ impl DiffView {
     }
 
     fn go_hunk(&mut self, delta: isize) {
-        let Some(file) = self.report.files.get(self.file) else { return };
+        let Some(file) = self.report.files.get(self.file) else {
+            return;
+        };
         let last = file.hunks.len().saturating_sub(1);
         let hunk = self.hunk.saturating_add_signed(delta).min(last);
         // A hunk begins with its heading's row, a blank row follows each.
-        self.top = file.hunks.iter().take(hunk).map(|h| h.lines.len() + 2).sum();
+        self.top = file
+            .hunks
+            .iter()
+            .take(hunk)
+            .map(|h| h.lines.len() + 2)
+            .sum();
         self.hunk = hunk;
     }
 
     /// Moves by rows.
     pub fn scroll(&mut self, delta: isize) {
-        let rows = self.current().map_or(0, |f| f.hunks.iter().map(|h| h.lines.len() + 2).sum());
-        self.top = self.top.saturating_add_signed(delta).min(rows.saturating_sub(1));
+        let rows = self
+            .current()
+            .map_or(0, |f| f.hunks.iter().map(|h| h.lines.len() + 2).sum());
+        self.top = self
+            .top
+            .saturating_add_signed(delta)
+            .min(rows.saturating_sub(1));
     }
 
     /// A key.
@@ -104,16 +122,25 @@ impl DiffView {
     fn line(&self) -> Option<u32> {
         let (_, hunk) = self.hunk()?;
         let changed = hunk.lines.iter().find(|l| l.kind != LineKind::Context);
-        changed.or(hunk.lines.first()).and_then(|line| line.new.or(line.old))
+        changed
+            .or(hunk.lines.first())
+            .and_then(|line| line.new.or(line.old))
     }
 
     fn open(&self) -> Vec<Intent> {
-        let Some(file) = self.current() else { return Vec::new() };
-        vec![Intent::OpenFile { path: file.path.clone(), line: self.line() }]
+        let Some(file) = self.current() else {
+            return Vec::new();
+        };
+        vec![Intent::OpenFile {
+            path: file.path.clone(),
+            line: self.line(),
+        }]
     }
 
     fn copy(&self) -> Vec<Intent> {
-        let Some((_, hunk)) = self.hunk() else { return Vec::new() };
+        let Some((_, hunk)) = self.hunk() else {
+            return Vec::new();
+        };
         let mut text = String::new();
         for line in &hunk.lines {
             text.push(match line.kind {
@@ -128,8 +155,13 @@ impl DiffView {
     }
 
     fn comment(&self) -> Vec<Intent> {
-        let Some(file) = self.current() else { return Vec::new() };
-        let line = self.line().map(|line| format!(":{line}")).unwrap_or_default();
+        let Some(file) = self.current() else {
+            return Vec::new();
+        };
+        let line = self
+            .line()
+            .map(|line| format!(":{line}"))
+            .unwrap_or_default();
         vec![Intent::Quote(format!("{}{line} ", file.path))]
     }
 
@@ -146,17 +178,31 @@ impl DiffView {
         let split = area.width >= SPLIT;
         for (y, joint) in [(top, "┬"), (bottom, "┴")] {
             for x in area.x..area.right() {
-                let glyph = if split && x == area.x + LIST { joint } else { theme.glyphs.free };
+                let glyph = if split && x == area.x + LIST {
+                    joint
+                } else {
+                    theme.glyphs.free
+                };
                 buf.set_string(x, y, glyph, theme.dim());
             }
         }
         let (y, height) = (top + 1, bottom.saturating_sub(top + 1));
-        let mut right = Rect { x: frame.body.x, width: frame.body.width, y, height };
+        let mut right = Rect {
+            x: frame.body.x,
+            width: frame.body.width,
+            y,
+            height,
+        };
         if split {
             for row in y..y + height {
                 buf.set_string(area.x + LIST, row, theme.glyphs.column, theme.dim());
             }
-            let left = Rect { x: area.x + 2, width: LIST - 2, y, height };
+            let left = Rect {
+                x: area.x + 2,
+                width: LIST - 2,
+                y,
+                height,
+            };
             super::draw_rows(self.list(state).iter(), left, buf);
             right.x = area.x + LIST + 3;
             right.width = frame.body.right().saturating_sub(right.x);
@@ -177,14 +223,19 @@ impl DiffView {
     fn title(&self, state: &State) -> Row {
         let theme = &state.theme;
         let files = &self.report.files;
-        let (added, removed) =
-            files.iter().fold((0, 0), |(a, r), file| (a + file.added, r + file.removed));
+        let (added, removed) = files
+            .iter()
+            .fold((0, 0), |(a, r), file| (a + file.added, r + file.removed));
         let scope = match self.report.scope {
             DiffScope::Turn => "this turn ▾",
             DiffScope::Session => "this session ▾",
             DiffScope::Step => "last step ▾",
         };
-        let count = format!("{} file{}", files.len(), if files.len() == 1 { "" } else { "s" });
+        let count = format!(
+            "{} file{}",
+            files.len(),
+            if files.len() == 1 { "" } else { "s" }
+        );
         Row::new()
             .fixed("Changes", theme.bold())
             .gap(2)
@@ -211,39 +262,72 @@ impl DiffView {
             } else {
                 Row::new().gap(2)
             };
-            let style = if selected { theme.bold() } else { theme.default() };
+            let style = if selected {
+                theme.bold()
+            } else {
+                theme.default()
+            };
             rows.push(row.fixed(letter, theme.dim()).text(&file.path, style));
             let mut counts = Row::new().gap(4);
             if file.added > 0 {
                 counts = counts.text(&format!("+{}", file.added), theme.good());
             }
             if file.removed > 0 {
-                let gap = if file.status == FileStatus::Modified && file.added < 10 { "  " } else { " " };
+                let gap = if file.status == FileStatus::Modified && file.added < 10 {
+                    "  "
+                } else {
+                    " "
+                };
                 let gap = if file.added > 0 { gap } else { "" };
-                counts = counts.text(&format!("{gap}{}{}", theme.glyphs.minus, file.removed), theme.bad());
+                counts = counts.text(
+                    &format!("{gap}{}{}", theme.glyphs.minus, file.removed),
+                    theme.bad(),
+                );
             }
             rows.push(counts);
         }
         rows.push(Row::new());
         let seen = self.seen.iter().filter(|seen| **seen).count();
         let text = format!(" {seen} of {} seen", self.seen.len());
-        rows.push(Row::new().fixed(theme.glyphs.done, theme.good()).text(&text, theme.dim()));
+        rows.push(
+            Row::new()
+                .fixed(theme.glyphs.done, theme.good())
+                .text(&text, theme.dim()),
+        );
         rows
     }
 
     fn hunks(&self, state: &State, area: Rect, buf: &mut Cells) {
         let theme = &state.theme;
         let Some(file) = self.current() else {
-            let text = self.report.notes.first().map_or("Nothing was changed.", String::as_str);
-            Row::new().text(text, theme.dim()).draw(Rect { height: area.height.min(1), ..area }, buf);
+            let text = self
+                .report
+                .notes
+                .first()
+                .map_or("Nothing was changed.", String::as_str);
+            Row::new().text(text, theme.dim()).draw(
+                Rect {
+                    height: area.height.min(1),
+                    ..area
+                },
+                buf,
+            );
             return;
         };
         let place = match file.hunks.len() {
             0 => String::new(),
             count => format!("{} of {count} hunks", self.hunk + 1),
         };
-        let head = Row::new().text(&file.path, theme.bold()).right(&place, theme.dim());
-        head.draw(Rect { height: area.height.min(1), ..area }, buf);
+        let head = Row::new()
+            .text(&file.path, theme.bold())
+            .right(&place, theme.dim());
+        head.draw(
+            Rect {
+                height: area.height.min(1),
+                ..area
+            },
+            buf,
+        );
         let body = Rect {
             y: (area.y + 2).min(area.bottom()),
             height: area.height.saturating_sub(2),
@@ -271,7 +355,9 @@ impl DiffView {
 fn hunk_rows(state: &State, hunk: &Hunk, width: usize) -> Vec<Row> {
     let theme = &state.theme;
     let mut rows = vec![
-        Row::new().fixed("@@ ", theme.dim()).text(&hunk.heading, theme.dim()),
+        Row::new()
+            .fixed("@@ ", theme.dim())
+            .text(&hunk.heading, theme.dim()),
     ];
     for line in &hunk.lines {
         let number = |n: Option<u32>| n.map_or(String::new(), |n| n.to_string());
@@ -281,12 +367,18 @@ fn hunk_rows(state: &State, hunk: &Hunk, width: usize) -> Vec<Row> {
             LineKind::Removed => (theme.glyphs.minus, theme.bad(), theme.tint_removed()),
         };
         let numbers = format!("{:>4} {:>4}  ", number(line.old), number(line.new));
-        let row = Row::new().text(&numbers, theme.dim().patch(tint)).text(sign, style.patch(tint));
+        let row = Row::new()
+            .text(&numbers, theme.dim().patch(tint))
+            .text(sign, style.patch(tint));
         let text = line.text.replace('\t', "    ");
         let row = row.text("   ", tint).text(&text, tint);
         let fill = width.saturating_sub(row.width());
         let plain = line.kind == LineKind::Context;
-        rows.push(if plain { row } else { row.text(&" ".repeat(fill), tint) });
+        rows.push(if plain {
+            row
+        } else {
+            row.text(&" ".repeat(fill), tint)
+        });
     }
     rows.push(Row::new());
     rows

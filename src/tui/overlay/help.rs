@@ -34,21 +34,35 @@ impl Help {
             .iter()
             .map(|(context, heading)| {
                 let rows = TABLE.iter().filter(|row| row.context == *context);
-                let entries = rows.map(|row| Line::Entry(keys.keys(row.action), row.says.to_owned()));
-                std::iter::once(Line::Heading(heading)).chain(entries).chain([Line::Blank]).collect()
+                let entries =
+                    rows.map(|row| Line::Entry(keys.keys(row.action), row.says.to_owned()));
+                std::iter::once(Line::Heading(heading))
+                    .chain(entries)
+                    .chain([Line::Blank])
+                    .collect()
             })
             .collect();
         let commands = command::TABLE.iter().map(|row| {
-            Line::Entry(format!("/{} {}", row.name, row.takes).trim_end().to_owned(), row.says.to_owned())
+            Line::Entry(
+                format!("/{} {}", row.name, row.takes).trim_end().to_owned(),
+                row.says.to_owned(),
+            )
         });
-        let commands = std::iter::once(Line::Heading("Commands")).chain(commands).chain([Line::Blank]);
+        let commands = std::iter::once(Line::Heading("Commands"))
+            .chain(commands)
+            .chain([Line::Blank]);
         sections.insert(2, commands.collect());
         Self { sections, top: 0 }
     }
 
     /// Moves by rows.
     pub fn scroll(&mut self, delta: isize) {
-        let most = self.sections.iter().map(Vec::len).sum::<usize>().saturating_sub(1);
+        let most = self
+            .sections
+            .iter()
+            .map(Vec::len)
+            .sum::<usize>()
+            .saturating_sub(1);
         self.top = self.top.saturating_add_signed(delta).min(most);
     }
 
@@ -88,17 +102,30 @@ impl Help {
                 .take(usize::from(frame.body.height))
                 .map(|line| match line {
                     Line::Heading(text) => Row::new().text(text, theme.bold()),
-                    Line::Entry(keys, says) => {
-                        Row::new().text(keys, theme.accent()).to(deep).text(says, theme.dim())
-                    }
+                    Line::Entry(keys, says) => Row::new()
+                        .text(keys, theme.accent())
+                        .to(deep)
+                        .text(says, theme.dim()),
                     Line::Blank => Row::new(),
                 })
                 .collect();
             let x = frame.body.x + at as u16 * width;
-            draw_rows(rows.iter(), Rect { x, width: width.saturating_sub(2), ..frame.body }, buf);
+            draw_rows(
+                rows.iter(),
+                Rect {
+                    x,
+                    width: width.saturating_sub(2),
+                    ..frame.body
+                },
+                buf,
+            );
         }
-        footer(state, &[(Action::PagerDown, "down"), (Action::PageDown, "page")], Action::PagerClose)
-            .draw(frame.footer, buf);
+        footer(
+            state,
+            &[(Action::PagerDown, "down"), (Action::PageDown, "page")],
+            Action::PagerClose,
+        )
+        .draw(frame.footer, buf);
         None
     }
 
@@ -108,7 +135,9 @@ impl Help {
         let goal = total.div_ceil(count.max(1));
         let mut columns: Vec<Vec<Line>> = vec![Vec::new()];
         for section in &self.sections {
-            let full = columns.last().is_some_and(|c| !c.is_empty() && c.len() + section.len() / 2 > goal);
+            let full = columns
+                .last()
+                .is_some_and(|c| !c.is_empty() && c.len() + section.len() / 2 > goal);
             if full && columns.len() < count {
                 columns.push(Vec::new());
             }

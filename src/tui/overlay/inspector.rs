@@ -43,13 +43,16 @@ impl Inspector {
             let label = words(key);
             match value {
                 Value::Object(map) => {
-                    let numbers: Vec<(String, u64)> =
-                        map.iter().filter_map(|(k, v)| Some((words(k), v.as_u64()?))).collect();
+                    let numbers: Vec<(String, u64)> = map
+                        .iter()
+                        .filter_map(|(k, v)| Some((words(k), v.as_u64()?)))
+                        .collect();
                     let token_counts = ["distribution", "tokens_by", "breakdown"];
                     if token_counts.iter().any(|name| key.contains(name)) && !numbers.is_empty() {
                         view.shares.extend(numbers);
                     } else {
-                        let line = |(k, v): (&String, &Value)| format!("{}  {}", words(k), shown(v));
+                        let line =
+                            |(k, v): (&String, &Value)| format!("{}  {}", words(k), shown(v));
                         view.lists.push((label, map.iter().map(line).collect()));
                     }
                 }
@@ -74,7 +77,9 @@ impl Inspector {
         match keys.action(&[Context::Inspector, Context::Pager, Context::Global], key) {
             Some(Action::PruneNow) => return op(Op::Prune),
             Some(Action::CompactNow) => {
-                return Outcome::Close(vec![Intent::Op(Op::Compact { focus: String::new() })]);
+                return Outcome::Close(vec![Intent::Op(Op::Compact {
+                    focus: String::new(),
+                })]);
             }
             Some(Action::RestorePruned) => return op(Op::Restore { parts: Vec::new() }),
             Some(Action::PagerUp) => self.scroll(-1),
@@ -97,10 +102,19 @@ impl Inspector {
             right.push(format!("{} window", grouped(gauge.window)));
         }
         if gauge.compact_at > 0 {
-            right.push(format!("auto-compact at {}%", percent(gauge.compact_at, gauge.window)));
+            right.push(format!(
+                "auto-compact at {}%",
+                percent(gauge.compact_at, gauge.window)
+            ));
         }
-        Row::new().fixed("Context", theme.bold()).right(&right.join("   "), theme.dim()).draw(frame.title, buf);
-        let line = Rect { height: frame.body.height.min(1), ..frame.body };
+        Row::new()
+            .fixed("Context", theme.bold())
+            .right(&right.join("   "), theme.dim())
+            .draw(frame.title, buf);
+        let line = Rect {
+            height: frame.body.height.min(1),
+            ..frame.body
+        };
         crate::tui::view::status::context_line(state, gauge, line, buf);
         let rest = Rect {
             y: (frame.body.y + 1).min(frame.body.bottom()),
@@ -124,36 +138,64 @@ impl Inspector {
         let share = |n| format!("{:.1}%", n as f64 * 100.0 / gauge.window.max(1) as f64);
         let mut legend = Row::new()
             .fixed(theme.glyphs.used, theme.accent())
-            .text(&format!(" in context {}  {}", grouped(gauge.used), share(gauge.used)), theme.dim())
+            .text(
+                &format!(" in context {}  {}", grouped(gauge.used), share(gauge.used)),
+                theme.dim(),
+            )
             .gap(5)
             .fixed(theme.glyphs.pruned, theme.dim());
-        let pruned = format!(" pruned since compaction {}  {}", grouped(gauge.pruned), share(gauge.pruned));
+        let pruned = format!(
+            " pruned since compaction {}  {}",
+            grouped(gauge.pruned),
+            share(gauge.pruned)
+        );
         legend = legend.text(&pruned, theme.dim());
         if gauge.compact_at > 0 {
-            let text = format!("{} compacts at {}", theme.glyphs.compact_at, grouped(gauge.compact_at));
+            let text = format!(
+                "{} compacts at {}",
+                theme.glyphs.compact_at,
+                grouped(gauge.compact_at)
+            );
             legend = legend.gap(5).text(&text, theme.dim());
         }
         let mut rows = vec![legend, Row::new()];
         for pair in self.facts.chunks(4) {
             let line = pair.iter().fold(Row::new().gap(2), |row, (label, value)| {
-                row.text(label, theme.dim()).gap(1).text(value, theme.bold()).gap(5)
+                row.text(label, theme.dim())
+                    .gap(1)
+                    .text(value, theme.bold())
+                    .gap(5)
             });
             rows.push(line);
         }
         rows.push(Row::new());
         let total: u64 = self.shares.iter().map(|(_, n)| *n).sum();
-        let most = self.shares.iter().map(|(_, n)| *n).max().unwrap_or(1).max(1);
+        let most = self
+            .shares
+            .iter()
+            .map(|(_, n)| *n)
+            .max()
+            .unwrap_or(1)
+            .max(1);
         for (label, count) in &self.shares {
             let bar = (*count * BAR as u64 / most.max(total / 2).max(1)) as usize;
             let of_total = *count as f64 * 100.0 / total.max(1) as f64;
             let row = Row::new().gap(2).text(label, theme.default());
             let number = format!("{:>8}  {of_total:>5.1}%  ", grouped(*count));
-            rows.push(row.to(24).text(&number, theme.dim()).text(&theme.glyphs.used.repeat(bar), theme.accent()));
+            rows.push(
+                row.to(24)
+                    .text(&number, theme.dim())
+                    .text(&theme.glyphs.used.repeat(bar), theme.accent()),
+            );
         }
         for (label, lines) in self.lists.iter().filter(|(_, lines)| !lines.is_empty()) {
             rows.push(Row::new());
             rows.push(Row::new().text(label, theme.bold()));
-            rows.extend(lines.iter().map(|line| Row::new().gap(2).text(line, theme.dim())));
+            rows.extend(
+                lines
+                    .iter()
+                    .map(|line| Row::new().gap(2).text(line, theme.dim())),
+            );
         }
         rows
     }
@@ -163,7 +205,9 @@ impl Inspector {
 fn words(key: &str) -> String {
     let text = key.replace(['_', '-'], " ");
     let mut chars = text.chars();
-    chars.next().map_or_else(String::new, |c| c.to_uppercase().chain(chars).collect())
+    chars
+        .next()
+        .map_or_else(String::new, |c| c.to_uppercase().chain(chars).collect())
 }
 
 fn shown(value: &Value) -> String {
@@ -173,8 +217,10 @@ fn shown(value: &Value) -> String {
         Value::Number(n) => n.as_u64().map_or_else(|| n.to_string(), grouped),
         Value::String(text) => text.clone(),
         Value::Array(items) => items.iter().map(shown).collect::<Vec<_>>().join(", "),
-        Value::Object(map) => {
-            map.iter().map(|(k, v)| format!("{} {}", words(k).to_lowercase(), shown(v))).collect::<Vec<_>>().join("   ")
-        }
+        Value::Object(map) => map
+            .iter()
+            .map(|(k, v)| format!("{} {}", words(k).to_lowercase(), shown(v)))
+            .collect::<Vec<_>>()
+            .join("   "),
     }
 }

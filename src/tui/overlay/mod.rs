@@ -155,7 +155,13 @@ impl Overlay {
     }
 
     /// Draws it over the whole area; gives the cursor's place if text is written in it.
-    pub fn draw(&self, state: &State, area: Rect, buf: &mut Cells, now: Millis) -> Option<Position> {
+    pub fn draw(
+        &self,
+        state: &State,
+        area: Rect,
+        buf: &mut Cells,
+        now: Millis,
+    ) -> Option<Position> {
         match self {
             Self::Picker(layer) => layer.draw(state, area, buf, now),
             Self::Diff(layer) => layer.draw(state, area, buf),
@@ -184,7 +190,12 @@ impl Frame {
     pub fn of(area: Rect) -> Self {
         let margin = if area.width < 80 { 0 } else { 2 };
         let width = area.width.saturating_sub(2 * margin);
-        let row = |y: u16, height: u16| Rect { x: area.x + margin, y, width, height };
+        let row = |y: u16, height: u16| Rect {
+            x: area.x + margin,
+            y,
+            width,
+            height,
+        };
         let blank = u16::from(area.height >= 8);
         let top = 1 + blank;
         let height = area.height.saturating_sub(top + 1 + blank);
@@ -199,7 +210,14 @@ impl Frame {
 /// Draws rows from the top of an area.
 pub fn draw_rows<'a, I: Iterator<Item = &'a Row>>(rows: I, area: Rect, buf: &mut Cells) {
     for (at, row) in rows.take(usize::from(area.height)).enumerate() {
-        row.draw(Rect { y: area.y + at as u16, height: 1, ..area }, buf);
+        row.draw(
+            Rect {
+                y: area.y + at as u16,
+                height: 1,
+                ..area
+            },
+            buf,
+        );
     }
 }
 
@@ -215,9 +233,16 @@ pub fn footer(state: &State, hints: &[(Action, &str)], close: Action) -> Row {
         if row.width() > 0 {
             row = row.gap(3);
         }
-        row = row.text(&key, theme.accent()).gap(1).text(says, theme.dim());
+        row = row
+            .text(&key, theme.accent())
+            .gap(1)
+            .text(says, theme.dim());
     }
-    row.hint(&state.keys.key(close), "close", (theme.accent(), theme.dim()))
+    row.hint(
+        &state.keys.key(close),
+        "close",
+        (theme.accent(), theme.dim()),
+    )
 }
 
 /// Edits a one-line field with the composer's keys.

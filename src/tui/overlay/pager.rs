@@ -25,13 +25,24 @@ pub struct Pager {
 impl Pager {
     /// Output of a tool: its colours stay.
     pub fn output(title: &'static str, text: &str) -> Self {
-        Self { title, lines: Safe::strip_styled(text), top: 0 }
+        Self {
+            title,
+            lines: Safe::strip_styled(text),
+            top: 0,
+        }
     }
 
     /// Plain lines of our own.
     pub fn lines(title: &'static str, lines: &[String]) -> Self {
-        let lines = lines.iter().map(|line| vec![(Safe::strip(line), Style::new())]).collect();
-        Self { title, lines, top: 0 }
+        let lines = lines
+            .iter()
+            .map(|line| vec![(Safe::strip(line), Style::new())])
+            .collect();
+        Self {
+            title,
+            lines,
+            top: 0,
+        }
     }
 
     /// Moves by rows.
@@ -60,18 +71,27 @@ impl Pager {
         let frame = Frame::of(area);
         let theme = &state.theme;
         let place = format!("{} of {}", self.top + 1, self.lines.len().max(1));
-        Row::new().text(self.title, theme.bold()).right(&place, theme.dim()).draw(frame.title, buf);
+        Row::new()
+            .text(self.title, theme.bold())
+            .right(&place, theme.dim())
+            .draw(frame.title, buf);
         let rows: Vec<Row> = self
             .lines
             .iter()
             .skip(self.top)
             .take(usize::from(frame.body.height))
             .map(|line| {
-                line.iter().fold(Row::new(), |row, (text, style)| row.safe(text.clone(), *style))
+                line.iter().fold(Row::new(), |row, (text, style)| {
+                    row.safe(text.clone(), *style)
+                })
             })
             .collect();
         draw_rows(rows.iter(), frame.body, buf);
-        let hints = [(Action::PagerDown, "down"), (Action::PageDown, "page"), (Action::PagerBottom, "end")];
+        let hints = [
+            (Action::PagerDown, "down"),
+            (Action::PageDown, "page"),
+            (Action::PagerBottom, "end"),
+        ];
         footer(state, &hints, Action::PagerClose).draw(frame.footer, buf);
         None
     }

@@ -73,7 +73,10 @@ impl Picker {
     }
 
     fn waiting(kind: Kind, title: &'static str) -> Self {
-        Self { waiting: true, ..Self::new(kind, title, Vec::new()) }
+        Self {
+            waiting: true,
+            ..Self::new(kind, title, Vec::new())
+        }
     }
 
     /// Sessions, newest first.
@@ -104,7 +107,9 @@ impl Picker {
         let entries = prompts.iter().rev().map(|(id, prompt)| Entry {
             label: prompt.lines().next().unwrap_or_default().to_owned(),
             detail: String::new(),
-            intents: vec![Intent::Open(Box::new(Overlay::Picker(Self::rewind_how(*id))))],
+            intents: vec![Intent::Open(Box::new(Overlay::Picker(Self::rewind_how(
+                *id,
+            ))))],
         });
         Self::new(Kind::Other, "Go back to before", entries.collect())
     }
@@ -116,7 +121,11 @@ impl Picker {
             intents: vec![Intent::Op(Op::Rewind { to, files })],
         };
         let entries = vec![
-            entry("Conversation and files", "what was written since is taken back, file by file", true),
+            entry(
+                "Conversation and files",
+                "what was written since is taken back, file by file",
+                true,
+            ),
             entry("Conversation only", "files stay as they are", false),
         ];
         Self::new(Kind::Other, "What goes back", entries)
@@ -126,7 +135,11 @@ impl Picker {
     pub fn themes(now: &str) -> Self {
         let entries = ThemeChoice::BUILT_IN.iter().map(|(name, _)| Entry {
             label: (*name).to_owned(),
-            detail: if *name == now { "now".to_owned() } else { String::new() },
+            detail: if *name == now {
+                "now".to_owned()
+            } else {
+                String::new()
+            },
             intents: vec![Intent::Theme((*name).to_owned())],
         });
         Self::new(Kind::Themes(now.to_owned()), "Themes", entries.collect())
@@ -146,7 +159,11 @@ impl Picker {
             return;
         }
         self.waiting = false;
-        self.sessions = sessions.iter().filter(|s| Some(s.info.id) != open).cloned().collect();
+        self.sessions = sessions
+            .iter()
+            .filter(|s| Some(s.info.id) != open)
+            .cloned()
+            .collect();
         self.entries = self
             .sessions
             .iter()
@@ -172,13 +189,18 @@ impl Picker {
     fn filter(&mut self) {
         // Sessions are found by their first prompt too.
         let texts: Vec<String> = match self.kind {
-            Kind::Sessions(_) => {
-                self.entries.iter().map(|e| format!("{}  {}", e.label, e.detail)).collect()
-            }
+            Kind::Sessions(_) => self
+                .entries
+                .iter()
+                .map(|e| format!("{}  {}", e.label, e.detail))
+                .collect(),
             _ => Vec::new(),
         };
         let searched: Vec<&str> = if texts.is_empty() {
-            self.entries.iter().map(|entry| entry.label.as_str()).collect()
+            self.entries
+                .iter()
+                .map(|entry| entry.label.as_str())
+                .collect()
         } else {
             texts.iter().map(String::as_str).collect()
         };
@@ -194,7 +216,9 @@ impl Picker {
     pub fn step(&mut self, delta: isize) {
         let count = self.hits.len().cast_signed();
         if count > 0 {
-            self.selected = (self.selected.cast_signed() + delta).rem_euclid(count).cast_unsigned();
+            self.selected = (self.selected.cast_signed() + delta)
+                .rem_euclid(count)
+                .cast_unsigned();
         }
     }
 
@@ -233,7 +257,11 @@ impl Picker {
     /// A key.
     pub fn key(&mut self, key: Key, keys: &Keymap) -> Outcome {
         let sessions = [Context::Sessions, Context::List];
-        let contexts = if matches!(self.kind, Kind::Sessions(_)) { &sessions[..] } else { &sessions[1..] };
+        let contexts = if matches!(self.kind, Kind::Sessions(_)) {
+            &sessions[..]
+        } else {
+            &sessions[1..]
+        };
         match keys.action(contexts, key) {
             Some(Action::ListUp) => self.step(-1),
             Some(Action::ListDown) => self.step(1),
@@ -271,14 +299,23 @@ impl Picker {
     }
 
     /// Draws it.
-    pub fn draw(&self, state: &State, area: Rect, buf: &mut Cells, now: Millis) -> Option<Position> {
+    pub fn draw(
+        &self,
+        state: &State,
+        area: Rect,
+        buf: &mut Cells,
+        now: Millis,
+    ) -> Option<Position> {
         if matches!(self.kind, Kind::Sessions(_)) {
             return super::sessions::draw(self, state, area, buf, now);
         }
         let frame = Frame::of(area);
         let theme = &state.theme;
         let count = format!("{} of {}", self.hits.len(), self.entries.len());
-        Row::new().text(self.title, theme.bold()).right(&count, theme.dim()).draw(frame.title, buf);
+        Row::new()
+            .text(self.title, theme.bold())
+            .right(&count, theme.dim())
+            .draw(frame.title, buf);
         let cursor = self.draw_query(state, frame.body, buf);
         let list = Rect {
             y: (frame.body.y + 2).min(frame.body.bottom()),
@@ -288,11 +325,23 @@ impl Picker {
         let height = usize::from(list.height);
         let first = (self.selected + 1).saturating_sub(height.max(1));
         if self.hits.is_empty() {
-            let text = if self.waiting { "looking" } else { "nothing matches" };
-            Row::new().gap(2).fixed(text, theme.dim()).draw(Rect { height: list.height.min(1), ..list }, buf);
+            let text = if self.waiting {
+                "looking"
+            } else {
+                "nothing matches"
+            };
+            Row::new().gap(2).fixed(text, theme.dim()).draw(
+                Rect {
+                    height: list.height.min(1),
+                    ..list
+                },
+                buf,
+            );
         }
         for (at, hit) in self.hits.iter().enumerate().skip(first).take(height) {
-            let Some(entry) = self.entries.get(hit.index) else { continue };
+            let Some(entry) = self.entries.get(hit.index) else {
+                continue;
+            };
             let selected = at == self.selected;
             let row = if selected {
                 Row::new().fixed(theme.glyphs.prompt, theme.accent()).gap(1)
@@ -306,7 +355,14 @@ impl Picker {
             };
             let row = row.marked(&entry.label, &hit.marks, style, theme.reverse());
             let y = list.y + (at - first) as u16;
-            row.right(&entry.detail, theme.dim()).draw(Rect { y, height: 1, ..list }, buf);
+            row.right(&entry.detail, theme.dim()).draw(
+                Rect {
+                    y,
+                    height: 1,
+                    ..list
+                },
+                buf,
+            );
         }
         let hints = [(Action::ListDown, "down"), (Action::ListAccept, "choose")];
         footer(state, &hints, Action::ListClose).draw(frame.footer, buf);
@@ -314,14 +370,24 @@ impl Picker {
     }
 
     /// The query with its cursor, in the first row of `area`.
-    pub(super) fn draw_query(&self, state: &State, area: Rect, buf: &mut Cells) -> Option<Position> {
+    pub(super) fn draw_query(
+        &self,
+        state: &State,
+        area: Rect,
+        buf: &mut Cells,
+    ) -> Option<Position> {
         if area.is_empty() {
             return None;
         }
         let theme = &state.theme;
         let row = Row::new().fixed(theme.glyphs.prompt, theme.accent()).gap(1);
-        row.text(self.query.text(), theme.default()).draw(Rect { height: 1, ..area }, buf);
-        let before = self.query.text().get(..self.query.cursor()).unwrap_or_default();
+        row.text(self.query.text(), theme.default())
+            .draw(Rect { height: 1, ..area }, buf);
+        let before = self
+            .query
+            .text()
+            .get(..self.query.cursor())
+            .unwrap_or_default();
         let col = 2 + unicode_width::UnicodeWidthStr::width(before);
         let x = (usize::from(area.x) + col).min(usize::from(area.right()).saturating_sub(1));
         Some(Position::new(x as u16, area.y))
@@ -330,7 +396,11 @@ impl Picker {
 
 /// A session's title, or its first prompt until it has one.
 pub(super) fn title(session: &SessionSummary) -> &str {
-    if session.info.title.is_empty() { &session.first_prompt } else { &session.info.title }
+    if session.info.title.is_empty() {
+        &session.first_prompt
+    } else {
+        &session.info.title
+    }
 }
 
 fn model_entry(choice: &ModelChoice) -> Entry {

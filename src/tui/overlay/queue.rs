@@ -20,7 +20,15 @@ pub struct QueueView {
 impl QueueView {
     /// From both lists, guidance first.
     pub fn new(queue: &QueueState) -> Self {
-        Self { items: queue.guidance.iter().chain(&queue.follow_ups).cloned().collect(), selected: 0 }
+        Self {
+            items: queue
+                .guidance
+                .iter()
+                .chain(&queue.follow_ups)
+                .cloned()
+                .collect(),
+            selected: 0,
+        }
     }
 
     /// The choice moves.
@@ -74,7 +82,10 @@ impl QueueView {
         let frame = Frame::of(area);
         let theme = &state.theme;
         let paused = if state.queue.paused { "paused" } else { "" };
-        Row::new().fixed("Queue", theme.bold()).right(paused, theme.amber()).draw(frame.title, buf);
+        Row::new()
+            .fixed("Queue", theme.bold())
+            .right(paused, theme.amber())
+            .draw(frame.title, buf);
         let mut rows: Vec<Row> = Vec::new();
         if self.items.is_empty() {
             rows.push(Row::new().gap(2).fixed("Nothing waits.", theme.dim()));
@@ -90,8 +101,17 @@ impl QueueView {
                 QueueKind::Guidance => "next step",
                 QueueKind::FollowUp => "then",
             };
-            let text = item.input.text.split_whitespace().collect::<Vec<_>>().join(" ");
-            let style = if selected { theme.bold() } else { theme.default() };
+            let text = item
+                .input
+                .text
+                .split_whitespace()
+                .collect::<Vec<_>>()
+                .join(" ");
+            let style = if selected {
+                theme.bold()
+            } else {
+                theme.default()
+            };
             rows.push(row.fixed(word, theme.dim()).to(14).text(&text, style));
         }
         draw_rows(rows.iter(), frame.body, buf);

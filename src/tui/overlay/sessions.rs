@@ -29,7 +29,11 @@ pub(super) fn draw(
 ) -> Option<Position> {
     let frame = Frame::of(area);
     let theme = &state.theme;
-    let scope = if picker.everywhere() { "all folders ▾" } else { "this project ▾" };
+    let scope = if picker.everywhere() {
+        "all folders ▾"
+    } else {
+        "this project ▾"
+    };
     let count = format!("{} of {}   ", picker.hits().len(), picker.sessions.len());
     Row::new()
         .fixed("Sessions", theme.bold())
@@ -45,19 +49,44 @@ pub(super) fn draw(
         height: frame.body.height.saturating_sub(2),
         ..frame.body
     };
-    let preview_height = if body.height >= 16 { preview.len() as u16 + 3 } else { 0 };
+    let preview_height = if body.height >= 16 {
+        preview.len() as u16 + 3
+    } else {
+        0
+    };
     let room = usize::from(body.height.saturating_sub(preview_height));
     let first = (chosen + 2).saturating_sub(room);
-    super::draw_rows(rows.iter().skip(first), Rect { height: room as u16, ..body }, buf);
+    super::draw_rows(
+        rows.iter().skip(first),
+        Rect {
+            height: room as u16,
+            ..body
+        },
+        buf,
+    );
     if preview_height > 0 {
         let y = body.y + (rows.len().min(room) as u16) + 2;
         let rule = theme.glyphs.free.repeat(usize::from(body.width));
-        Row::new().text(&rule, theme.dim()).draw(Rect { y, height: 1, ..body }, buf);
-        let rest = Rect { y: y + 1, height: frame.footer.y.saturating_sub(y + 1), ..body };
+        Row::new().text(&rule, theme.dim()).draw(
+            Rect {
+                y,
+                height: 1,
+                ..body
+            },
+            buf,
+        );
+        let rest = Rect {
+            y: y + 1,
+            height: frame.footer.y.saturating_sub(y + 1),
+            ..body
+        };
         super::draw_rows(preview.iter(), rest, buf);
     }
-    let hints =
-        [(Action::ListAccept, "open"), (Action::SessionFork, "fork"), (Action::SessionScope, "scope")];
+    let hints = [
+        (Action::ListAccept, "open"),
+        (Action::SessionFork, "fork"),
+        (Action::SessionScope, "scope"),
+    ];
     footer(state, &hints, Action::ListClose).draw(frame.footer, buf);
     cursor
 }
@@ -68,17 +97,30 @@ fn list(picker: &Picker, state: &State, wide: bool, now: Millis) -> (Vec<Row>, u
     let mut rows = Vec::new();
     let mut chosen = 0;
     if wide {
-        let head = Row::new().to(WHEN - 4).fixed("last", theme.dim()).to(CONTEXT - 7);
-        rows.push(head.fixed("context", theme.dim()).to(COST - 4).fixed("cost", theme.dim()));
+        let head = Row::new()
+            .to(WHEN - 4)
+            .fixed("last", theme.dim())
+            .to(CONTEXT - 7);
+        rows.push(
+            head.fixed("context", theme.dim())
+                .to(COST - 4)
+                .fixed("cost", theme.dim()),
+        );
     }
     if picker.hits().is_empty() {
-        let text = if picker.is_waiting() { "looking" } else { "no session matches" };
+        let text = if picker.is_waiting() {
+            "looking"
+        } else {
+            "no session matches"
+        };
         rows.push(Row::new());
         rows.push(Row::new().gap(2).fixed(text, theme.dim()));
     }
     let mut group = "";
     for (at, hit) in picker.hits().iter().enumerate() {
-        let Some(session) = picker.sessions.get(hit.index) else { continue };
+        let Some(session) = picker.sessions.get(hit.index) else {
+            continue;
+        };
         let here = match numbers::days_ago(session.updated, now, &state.zone) {
             ..=0 => "Today",
             1..7 => "This week",
@@ -93,7 +135,12 @@ fn list(picker: &Picker, state: &State, wide: bool, now: Millis) -> (Vec<Row>, u
         if selected {
             chosen = rows.len();
         }
-        rows.push(session_row(state, session, (&hit.marks, selected, wide), now));
+        rows.push(session_row(
+            state,
+            session,
+            (&hit.marks, selected, wide),
+            now,
+        ));
     }
     (rows, chosen)
 }
@@ -106,7 +153,11 @@ fn session_row(
 ) -> Row {
     let (marks, selected, wide) = how;
     let theme = &state.theme;
-    let style = if selected { theme.bold() } else { theme.default() };
+    let style = if selected {
+        theme.bold()
+    } else {
+        theme.default()
+    };
     let row = if selected {
         Row::new().fixed(theme.glyphs.prompt, theme.accent()).gap(1)
     } else {
@@ -114,10 +165,16 @@ fn session_row(
     };
     let when = numbers::when(session.updated, now, &state.zone);
     let name: String = title(session).chars().filter(|c| !c.is_control()).collect();
-    let fork = if session.info.parent.is_some() { "└ " } else { "" };
+    let fork = if session.info.parent.is_some() {
+        "└ "
+    } else {
+        ""
+    };
     let row = row.fixed(fork, theme.dim());
     if !wide {
-        return row.marked(&name, marks, style, theme.reverse()).right(&when, theme.dim());
+        return row
+            .marked(&name, marks, style, theme.reverse())
+            .right(&when, theme.dim());
     }
     let room = WHEN - 10;
     let cut: String = name.chars().take(room).collect();
@@ -137,7 +194,10 @@ fn session_row(
         row = row
             .gap(2)
             .text(&format!("+{}", session.added), theme.good())
-            .text(&format!(" {}{}", theme.glyphs.minus, session.removed), theme.bad());
+            .text(
+                &format!(" {}{}", theme.glyphs.minus, session.removed),
+                theme.bad(),
+            );
     }
     row
 }
@@ -145,7 +205,9 @@ fn session_row(
 fn preview(picker: &Picker, state: &State) -> Vec<Row> {
     let theme = &state.theme;
     let hit = picker.hits().get(picker.selected());
-    let Some(session) = hit.and_then(|hit| picker.sessions.get(hit.index)) else { return Vec::new() };
+    let Some(session) = hit.and_then(|hit| picker.sessions.get(hit.index)) else {
+        return Vec::new();
+    };
     let facts = format!("{} messages, {} parts", session.messages, session.parts);
     let head = Row::new().gap(2).text(title(session), theme.bold());
     let head = if session.open_elsewhere {
@@ -158,8 +220,16 @@ fn preview(picker: &Picker, state: &State) -> Vec<Row> {
     vec![
         head,
         Row::new(),
-        Row::new().gap(2).fixed(theme.glyphs.prompt, theme.accent()).gap(1).text(&session.first_prompt, theme.default()),
-        Row::new().gap(4).text(&facts, theme.dim()).gap(3).text(&session.info.model.to_string(), theme.dim()),
+        Row::new()
+            .gap(2)
+            .fixed(theme.glyphs.prompt, theme.accent())
+            .gap(1)
+            .text(&session.first_prompt, theme.default()),
+        Row::new()
+            .gap(4)
+            .text(&facts, theme.dim())
+            .gap(3)
+            .text(&session.info.model.to_string(), theme.dim()),
         Row::new().gap(4).text(&session.info.worktree, theme.dim()),
     ]
 }

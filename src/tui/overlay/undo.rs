@@ -22,12 +22,19 @@ pub struct UndoView {
 impl UndoView {
     /// From the agent's answer.
     pub const fn new(prompt: String, files: Vec<UndoFile>) -> Self {
-        Self { prompt, files, top: 0 }
+        Self {
+            prompt,
+            files,
+            top: 0,
+        }
     }
 
     /// Moves by rows.
     pub fn scroll(&mut self, delta: isize) {
-        self.top = self.top.saturating_add_signed(delta).min(self.files.len().saturating_sub(1));
+        self.top = self
+            .top
+            .saturating_add_signed(delta)
+            .min(self.files.len().saturating_sub(1));
     }
 
     /// A key.
@@ -55,11 +62,17 @@ impl UndoView {
         }
         title.draw(frame.title, buf);
         let mut rows = vec![
-            Row::new().fixed(theme.glyphs.prompt, theme.accent()).gap(1).text(&self.prompt, theme.default()),
+            Row::new()
+                .fixed(theme.glyphs.prompt, theme.accent())
+                .gap(1)
+                .text(&self.prompt, theme.default()),
             Row::new(),
         ];
         if self.files.is_empty() {
-            rows.push(Row::new().gap(2).fixed("No file was changed: only the conversation goes back.", theme.dim()));
+            rows.push(Row::new().gap(2).fixed(
+                "No file was changed: only the conversation goes back.",
+                theme.dim(),
+            ));
         }
         for file in self.files.iter().skip(self.top) {
             let (glyph, style) = if file.conflict {
@@ -67,11 +80,21 @@ impl UndoView {
             } else {
                 (theme.glyphs.done, theme.good())
             };
-            let row = Row::new().gap(2).fixed(glyph, style).gap(1).text(&file.path, theme.default());
-            rows.push(row.gap(3).text(&file.action, if file.conflict { style } else { theme.dim() }));
+            let row = Row::new()
+                .gap(2)
+                .fixed(glyph, style)
+                .gap(1)
+                .text(&file.path, theme.default());
+            rows.push(row.gap(3).text(
+                &file.action,
+                if file.conflict { style } else { theme.dim() },
+            ));
         }
         draw_rows(rows.iter(), frame.body, buf);
-        let hints = [(Action::ListAccept, "take it back"), (Action::ListDown, "down")];
+        let hints = [
+            (Action::ListAccept, "take it back"),
+            (Action::ListDown, "down"),
+        ];
         footer(state, &hints, Action::ListClose).draw(frame.footer, buf);
         None
     }

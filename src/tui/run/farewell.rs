@@ -1,5 +1,7 @@
 //! What stays on the normal screen: the last answer, what changed, how to go on.
 
+use std::fmt::Write as _;
+
 use crate::tui::state::State;
 use crate::tui::term::sanitise::Safe;
 
@@ -8,7 +10,9 @@ const MOST_LINES: usize = 40;
 
 /// The text; empty if nothing was said. Safe to print.
 pub fn text(state: &State) -> String {
-    let Some(answer) = state.transcript.last_answer() else { return String::new() };
+    let Some(answer) = state.transcript.last_answer() else {
+        return String::new();
+    };
     let mut out = String::new();
     let lines: Vec<&str> = answer.trim().lines().collect();
     for line in lines.iter().take(MOST_LINES) {
@@ -16,7 +20,7 @@ pub fn text(state: &State) -> String {
         out.push('\n');
     }
     if lines.len() > MOST_LINES {
-        out.push_str(&format!("… {} more lines\n", lines.len() - MOST_LINES));
+        let _ = writeln!(out, "… {} more lines", lines.len() - MOST_LINES);
     }
     let mut paths: Vec<&str> = Vec::new();
     let (mut added, mut removed) = (0, 0);
@@ -29,10 +33,14 @@ pub fn text(state: &State) -> String {
     }
     if !paths.is_empty() {
         let files = if paths.len() == 1 { "file" } else { "files" };
-        out.push_str(&format!("\n{} {files} changed  +{added} −{removed}\n", paths.len()));
+        let _ = writeln!(
+            out,
+            "\n{} {files} changed  +{added} −{removed}",
+            paths.len()
+        );
     }
     if let Some(info) = &state.session.info {
-        out.push_str(&format!("\nContinue with: dunlin -r {}\n", info.id));
+        let _ = writeln!(out, "\nContinue with: dunlin -r {}", info.id);
     }
     out
 }

@@ -61,7 +61,7 @@ struct Looping {
 struct Link {
     ops: Option<crate::protocol::link::OpSender>,
     waiting: Vec<Op>,
-    remember: Option<Box<dyn FnMut(&str) + Send>>,
+    remember: Option<super::Remember>,
 }
 
 impl Link {
@@ -75,18 +75,22 @@ impl Link {
 }
 
 /// Runs until the end.
-pub(super) async fn run(
-    parts: Parts,
-    connect: Box<dyn FnOnce() -> AgentLink + Send>,
-) -> Result<Exit, TuiError> {
-    let Parts { state, screen, parser, initial_prompt } = parts;
+pub(super) async fn run(parts: Parts, connect: super::Connect) -> Result<Exit, TuiError> {
+    let Parts {
+        state,
+        screen,
+        parser,
+        initial_prompt,
+    } = parts;
     let stdin = Stdin::new()?;
     let mut signals = Signals::new()?;
     let (connected, mut connecting) = oneshot::channel();
-    std::thread::Builder::new().name("connect".to_owned()).spawn(move || {
-        let zone = TimeZone::system();
-        drop(connected.send((connect(), zone)));
-    })?;
+    std::thread::Builder::new()
+        .name("connect".to_owned())
+        .spawn(move || {
+            let zone = TimeZone::system();
+            drop(connected.send((connect(), zone)));
+        })?;
     let wake = std::sync::Arc::new(Notify::new());
     let mut looping = Looping {
         state,
@@ -104,7 +108,10 @@ pub(super) async fn run(
         child_ran: false,
     };
     let waker = std::sync::Arc::clone(&wake);
-    looping.state.transcript.set_waker(std::sync::Arc::new(move || waker.notify_one()));
+    looping
+        .state
+        .transcript
+        .set_waker(std::sync::Arc::new(move || waker.notify_one()));
     let mut inbox: Option<Inbox> = None;
     let mut asking = true;
     while looping.ended.is_none() {
@@ -148,7 +155,10 @@ async fn receive(inbox: &mut Option<Inbox>) -> Vec<Event> {
 impl Looping {
     fn deadline(&self) -> Option<Instant> {
         let closing = self.closing.map(|(at, _)| at);
-        [self.frames.due(), self.tick, self.escape, closing].into_iter().flatten().min()
+        [self.frames.due(), self.tick, self.escape, closing]
+            .into_iter()
+            .flatten()
+            .min()
     }
 
     fn draw_if_due(&mut self) -> Result<(), TuiError> {
@@ -160,9 +170,8 @@ impl Looping {
         let next = self.screen.draw(&mut self.state, clock)?;
         self.frames.drawn(at);
         let soonest = [next, self.state.deadline()].into_iter().flatten().min();
-        self.tick = soonest.map(|millis| {
-            at + Duration::from_millis(u64::try_from(millis - clock).unwrap_or(0))
-        });
+        self.tick = soonest
+            .map(|millis| at + Duration::from_millis(u64::try_from(millis - clock).unwrap_or(0)));
         if self.state.transcript.poll_highlights() {
             self.frames.soon(at, true);
         }
@@ -266,7 +275,10 @@ impl Looping {
             if count >= MOST_EVENTS || begun.elapsed() >= MOST_TIME {
                 break;
             }
-            events = inbox.as_mut().map(|inbox| inbox.try_recv(CHUNK)).unwrap_or_default();
+            events = inbox
+                .as_mut()
+                .map(|inbox| inbox.try_recv(CHUNK))
+                .unwrap_or_default();
             if events.is_empty() {
                 break;
             }
@@ -318,7 +330,11 @@ impl Looping {
 
     fn finish(&mut self, code: u8, next: Option<Next>) {
         let farewell = farewell::text(&self.state);
-        self.ended = Some(Exit { code, farewell, next });
+        self.ended = Some(Exit {
+            code,
+            farewell,
+            next,
+        });
     }
 
     fn perform(&mut self, effect: Effect) {
@@ -372,7 +388,12 @@ impl Looping {
     }
 
     fn open_file(&mut self, path: &str, line: Option<u32>) {
-        let worktree = self.state.session.info.as_ref().map(|info| info.worktree.clone());
+        let worktree = self
+            .state
+            .session
+            .info
+            .as_ref()
+            .map(|info| info.worktree.clone());
         let full = std::path::Path::new(&worktree.unwrap_or_default()).join(path);
         let opened = self.lend(|| editor::open(&full.to_string_lossy(), line));
         if let Err(why) = opened {
@@ -383,13 +404,11 @@ impl Looping {
     fn copy(&mut self, text: &str) {
         let known = self.clipboard.put(text);
         if !known {
-            match osc::clipboard(text) {
-                Some(bytes) => self.screen.also(&bytes),
-                None => {
-                    let why = "This is too long for the terminal's clipboard; /export writes a file.";
-                    return self.tell(Msg::Edited(Err(why.to_owned())));
-                }
-            }
+            let Some(bytes) = osc::clipboard(text) else {
+                let why = "This is too long for the terminal's clipboard; /export writes a file.";
+                return self.tell(Msg::Edited(Err(why.to_owned())));
+            };
+            self.screen.also(&bytes);
         }
         self.tell(Msg::Copied(known));
     }

@@ -22,6 +22,12 @@ use crate::config::used::UiSettings;
 use crate::protocol::Millis;
 use crate::protocol::link::{Inbox, OpSender};
 
+/// Starts the agent; may take as long as it needs.
+pub type Connect = Box<dyn FnOnce() -> AgentLink + Send>;
+
+/// Keeps a prompt for later sessions.
+pub type Remember = Box<dyn FnMut(&str) + Send>;
+
 /// What the interactive front end needs to start. Nothing here may take time to make.
 pub struct Start {
     /// `[ui]`, keys included.
@@ -33,7 +39,7 @@ pub struct Start {
     /// A prompt from the command line: sent as soon as the agent is there.
     pub initial_prompt: Option<String>,
     /// Starts the agent. Called after the first frame, on a thread of its own.
-    pub connect: Box<dyn FnOnce() -> AgentLink + Send>,
+    pub connect: Connect,
     /// Answers come from a script: said on the start screen.
     pub scripted_notice: bool,
     /// Where stderr goes while the screen is ours; none for nowhere.
@@ -42,7 +48,9 @@ pub struct Start {
 
 impl std::fmt::Debug for Start {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Start").field("worktree_label", &self.worktree_label).finish_non_exhaustive()
+        f.debug_struct("Start")
+            .field("worktree_label", &self.worktree_label)
+            .finish_non_exhaustive()
     }
 }
 
@@ -55,12 +63,14 @@ pub struct AgentLink {
     /// Prompts of earlier sessions, oldest first.
     pub history: Vec<String>,
     /// Keeps a prompt for later sessions; must not block for long.
-    pub remember: Option<Box<dyn FnMut(&str) + Send>>,
+    pub remember: Option<Remember>,
 }
 
 impl std::fmt::Debug for AgentLink {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("AgentLink").field("events", &self.events).finish_non_exhaustive()
+        f.debug_struct("AgentLink")
+            .field("events", &self.events)
+            .finish_non_exhaustive()
     }
 }
 
@@ -86,16 +96,27 @@ pub struct Exit {
 #[derive(Debug, thiserror::Error)]
 pub enum TuiError {
     /// Stdin or stdout is not a terminal.
-    #[error("The interactive screen needs a terminal, and stdin or stdout is not one. Use `dunlin exec` instead.")]
+    #[error(
+        "The interactive screen needs a terminal, and stdin or stdout is not one. Use `dunlin exec` instead."
+    )]
     NoTerminal,
     /// The terminal failed.
-    #[error("The terminal could not be read or written: {0}. Try another terminal, or `dunlin exec`.")]
+    #[error(
+        "The terminal could not be read or written: {0}. Try another terminal, or `dunlin exec`."
+    )]
     Terminal(#[from] std::io::Error),
 }
 
 /// Runs the interactive front end until the user ends it. Blocks the thread it is called on.
 pub fn run(start: Start) -> Result<Exit, TuiError> {
-    let Start { settings, version, worktree_label, initial_prompt, connect, .. } = start;
+    let Start {
+        settings,
+        version,
+        worktree_label,
+        initial_prompt,
+        connect,
+        ..
+    } = start;
     let guard = Guard::new(settings.mouse, start.stderr_log.as_deref())
         .map_err(|_not_a_terminal| TuiError::NoTerminal)?;
     let mut screen = screen::Screen::new(guard.clone());
@@ -118,10 +139,18 @@ pub fn run(start: Start) -> Result<Exit, TuiError> {
     }
     let _hook = guard.hook_panics();
     screen.enter()?;
+    // The questions to the terminal ride behind the first frame; answers come as input.
+    screen.also(Guard::probe());
     screen.draw(&mut state, now())?;
-    screen.probe()?;
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    let parts = looping::Parts { state, screen, parser: Parser::default(), initial_prompt };
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()?;
+    let parts = looping::Parts {
+        state,
+        screen,
+        parser: Parser::default(),
+        initial_prompt,
+    };
     let ended = runtime.block_on(looping::run(parts, connect));
     guard.leave();
     ended
@@ -129,7 +158,9 @@ pub fn run(start: Start) -> Result<Exit, TuiError> {
 
 /// The time.
 pub(super) fn now() -> Millis {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    let since = SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .unwrap_or_default();
     Millis::try_from(since.as_millis()).unwrap_or(Millis::MAX)
 }
 
@@ -139,7 +170,9 @@ fn depth() -> ColourDepth {
     let term = get("TERM");
     if !get("NO_COLOR").is_empty() || term == "dumb" {
         ColourDepth::None
-    } else if matches!(get("COLORTERM").as_str(), "truecolor" | "24bit") || term.ends_with("-direct") {
+    } else if matches!(get("COLORTERM").as_str(), "truecolor" | "24bit")
+        || term.ends_with("-direct")
+    {
         ColourDepth::Truecolour
     } else if term.contains("256color") || term.contains("kitty") || term.contains("ghostty") {
         ColourDepth::Ansi256
@@ -151,7 +184,9 @@ fn depth() -> ColourDepth {
 /// Terminals and locales that cannot show the Unicode signs.
 fn ascii_only() -> bool {
     let get = |name| std::env::var(name).ok().filter(|value| !value.is_empty());
-    let locale = get("LC_ALL").or_else(|| get("LC_CTYPE")).or_else(|| get("LANG"));
+    let locale = get("LC_ALL")
+        .or_else(|| get("LC_CTYPE"))
+        .or_else(|| get("LANG"));
     let plain = locale.is_some_and(|name| name == "C" || name == "POSIX");
     plain || get("TERM").is_some_and(|term| term == "linux" || term == "vt100")
 }

@@ -69,17 +69,15 @@ impl Screen {
         state.transcript_area = drawn.transcript;
         let title = state.title();
         if title != self.title {
-            self.painter.also(osc::title(&Safe::strip(&title)).as_bytes());
+            self.painter
+                .also(osc::title(&Safe::strip(&title)).as_bytes());
             self.title = title;
         }
-        let bytes = self.painter.frame(&std::mem::take(&mut self.before), drawn.cursor)?;
+        let bytes = self
+            .painter
+            .frame(&std::mem::take(&mut self.before), drawn.cursor)?;
         write_all(bytes)?;
         Ok(drawn.next)
-    }
-
-    /// Asks the terminal what it is; answers come as input.
-    pub(super) fn probe(&self) -> io::Result<()> {
-        write_all(Guard::probe().as_bytes())
     }
 
     /// Bytes that ride behind the next frame.

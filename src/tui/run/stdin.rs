@@ -15,8 +15,14 @@ pub(super) struct Stdin {
 }
 
 impl Stdin {
+    #[expect(
+        deprecated,
+        reason = "its successor is unsafe for descriptors that may close; fd 0 stays"
+    )]
     pub(super) fn new() -> io::Result<Self> {
-        Ok(Self { ready: AsyncFd::with_interest(io::stdin(), Interest::READABLE)? })
+        Ok(Self {
+            ready: AsyncFd::with_interest(io::stdin(), Interest::READABLE)?,
+        })
     }
 
     /// Waits for bytes and takes what is there. Empty: the terminal is gone. Nothing is lost if the
@@ -45,7 +51,10 @@ impl Stdin {
 fn waiting() -> io::Result<bool> {
     let stdin = io::stdin();
     let mut fds = [PollFd::new(&stdin, PollFlags::IN)];
-    let zero = Timespec { tv_sec: 0, tv_nsec: 0 };
+    let zero = Timespec {
+        tv_sec: 0,
+        tv_nsec: 0,
+    };
     match poll(&mut fds, Some(&zero)) {
         Ok(count) => Ok(count > 0),
         Err(rustix::io::Errno::INTR) => Ok(false),

@@ -91,7 +91,9 @@ fn choice(action: Action, label: &str, detail: &str, pick: Pick) -> Choice {
     }
 }
 
-const PLAIN_NO: Answer = Answer::No { message: String::new() };
+const PLAIN_NO: Answer = Answer::No {
+    message: String::new(),
+};
 
 impl OpenAsk {
     /// A question nobody has seen yet.
@@ -112,9 +114,10 @@ impl OpenAsk {
     /// True if what is to be approved holds characters that do not show.
     pub fn has_hidden(&self) -> bool {
         match &self.ask.body {
-            AskBody::Permission { subject, diff, .. } => [subject, diff]
-                .iter()
-                .any(|text| text.lines().any(|l| Safe::reveal(l).iter().any(|(_, odd)| *odd))),
+            AskBody::Permission { subject, diff, .. } => [subject, diff].iter().any(|text| {
+                text.lines()
+                    .any(|l| Safe::reveal(l).iter().any(|(_, odd)| *odd))
+            }),
             _ => false,
         }
     }
@@ -122,7 +125,10 @@ impl OpenAsk {
     /// The rule that wide grants would store; none if they are withheld.
     pub fn grant(&self) -> Option<String> {
         match &self.ask.body {
-            AskBody::Permission { pattern: Some(pattern), .. } if !self.has_hidden() => {
+            AskBody::Permission {
+                pattern: Some(pattern),
+                ..
+            } if !self.has_hidden() => {
                 Some(self.pattern.clone().unwrap_or_else(|| pattern.clone()))
             }
             _ => None,
@@ -133,7 +139,11 @@ impl OpenAsk {
     pub fn withheld(&self) -> String {
         match &self.ask.body {
             AskBody::Permission { .. } if self.has_hidden() => "hidden characters".to_owned(),
-            AskBody::Permission { pattern: None, withheld, .. } => withheld.clone(),
+            AskBody::Permission {
+                pattern: None,
+                withheld,
+                ..
+            } => withheld.clone(),
             _ => String::new(),
         }
     }
@@ -144,7 +154,12 @@ impl OpenAsk {
             AskBody::Permission { .. } => self.permission_choices(),
             AskBody::DoomLoop { subject, .. } => loop_choices(subject),
             AskBody::Budget { .. } => vec![
-                choice(Action::AskOnce, "Go on", "the same amount again", Pick::Answer(Answer::Once)),
+                choice(
+                    Action::AskOnce,
+                    "Go on",
+                    "the same amount again",
+                    Pick::Answer(Answer::Once),
+                ),
                 choice(Action::AskNo, "Stop", "", Pick::Answer(PLAIN_NO)),
             ],
             AskBody::Question { options, .. } => question_choices(options),
@@ -152,23 +167,46 @@ impl OpenAsk {
     }
 
     fn permission_choices(&self) -> Vec<Choice> {
-        let mut rows = vec![choice(Action::AskOnce, "Once", "", Pick::Answer(Answer::Once))];
+        let mut rows = vec![choice(
+            Action::AskOnce,
+            "Once",
+            "",
+            Pick::Answer(Answer::Once),
+        )];
         if let Some(pattern) = self.grant() {
             let wide = |scope| {
-                Pick::Answer(Answer::Always { scope, pattern: pattern.clone() })
+                Pick::Answer(Answer::Always {
+                    scope,
+                    pattern: pattern.clone(),
+                })
             };
             let session = wide(GrantScope::Session);
-            rows.push(choice(Action::AskSession, "This session", &pattern, session));
+            rows.push(choice(
+                Action::AskSession,
+                "This session",
+                &pattern,
+                session,
+            ));
             let project = wide(GrantScope::Project);
             let mut row = choice(Action::AskProject, "This project", &pattern, project);
             "saved to .dunlin/permissions.toml".clone_into(&mut row.note);
             rows.push(row);
         }
         let say = Pick::Write(Purpose::Say);
-        rows.push(choice(Action::AskNo, "No, and say what to do instead", "", say));
+        rows.push(choice(
+            Action::AskNo,
+            "No, and say what to do instead",
+            "",
+            say,
+        ));
         if self.grant().is_some() {
             let edit = Pick::Write(Purpose::Pattern);
-            rows.push(choice(Action::AskEdit, "Edit the pattern that s and p allow", "", edit));
+            rows.push(choice(
+                Action::AskEdit,
+                "Edit the pattern that s and p allow",
+                "",
+                edit,
+            ));
         }
         rows
     }
@@ -176,7 +214,10 @@ impl OpenAsk {
     /// What Enter does before anything is moved: never more than Esc where that could hurt.
     fn default_choice(&self) -> usize {
         let safe = |action| {
-            self.choices().iter().position(|c| c.action == Some(action)).unwrap_or(0)
+            self.choices()
+                .iter()
+                .position(|c| c.action == Some(action))
+                .unwrap_or(0)
         };
         match &self.ask.body {
             AskBody::Permission { dangerous, .. } if *dangerous || self.has_hidden() => {
@@ -191,18 +232,39 @@ impl OpenAsk {
 
 fn loop_choices(subject: &str) -> Vec<Choice> {
     let first = subject.lines().next().unwrap_or_default();
-    let always = Answer::Always { scope: GrantScope::Session, pattern: String::new() };
+    let always = Answer::Always {
+        scope: GrantScope::Session,
+        pattern: String::new(),
+    };
     let rows = [
-        (Action::LoopContinue, "Continue", "run it once more, ask again after 3 repeats".to_owned(),
-         Pick::Answer(Answer::Once)),
-        (Action::LoopStop, "Stop", "refuse the call and tell the model it is looping".to_owned(),
-         Pick::Answer(PLAIN_NO)),
-        (Action::LoopSay, "Stop and say…", "refuse, with your own words".to_owned(),
-         Pick::Write(Purpose::Say)),
-        (Action::LoopAlways, "Always allow",
-         format!("this session, only `{first}`, hard limit 20"), Pick::Answer(always)),
+        (
+            Action::LoopContinue,
+            "Continue",
+            "run it once more, ask again after 3 repeats".to_owned(),
+            Pick::Answer(Answer::Once),
+        ),
+        (
+            Action::LoopStop,
+            "Stop",
+            "refuse the call and tell the model it is looping".to_owned(),
+            Pick::Answer(PLAIN_NO),
+        ),
+        (
+            Action::LoopSay,
+            "Stop and say…",
+            "refuse, with your own words".to_owned(),
+            Pick::Write(Purpose::Say),
+        ),
+        (
+            Action::LoopAlways,
+            "Always allow",
+            format!("this session, only `{first}`, hard limit 20"),
+            Pick::Answer(always),
+        ),
     ];
-    rows.into_iter().map(|(action, label, detail, pick)| choice(action, label, &detail, pick)).collect()
+    rows.into_iter()
+        .map(|(action, label, detail, pick)| choice(action, label, &detail, pick))
+        .collect()
 }
 
 fn question_choices(options: &[String]) -> Vec<Choice> {

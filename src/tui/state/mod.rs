@@ -21,7 +21,8 @@ use super::transcript::Transcript;
 use crate::config::used::UiSettings;
 use crate::protocol::event::Place;
 use crate::protocol::{
-    MessageId, Millis, NoticeLevel, PartId, PatchFile, Phase, QueueState, SessionInfo, SessionSummary, Status, TurnEnd,
+    MessageId, Millis, NoticeLevel, PartId, PatchFile, Phase, QueueState, SessionInfo,
+    SessionSummary, Status, TurnEnd,
 };
 
 /// A sentence in the footer that goes away.
@@ -189,8 +190,17 @@ impl State {
 
     /// Says something in the footer for a while.
     pub fn say(&mut self, level: NoticeLevel, text: impl Into<String>, now: Millis) {
-        let until = now + if level == NoticeLevel::Info { 4_000 } else { 8_000 };
-        self.flash = Some(Flash { text: text.into(), level, until });
+        let until = now
+            + if level == NoticeLevel::Info {
+                4_000
+            } else {
+                8_000
+            };
+        self.flash = Some(Flash {
+            text: text.into(),
+            level,
+            until,
+        });
     }
 
     /// True while a turn runs.
@@ -200,7 +210,9 @@ impl State {
 
     /// What the turn does.
     pub fn phase(&self) -> &Phase {
-        self.status.as_ref().map_or(&Phase::Idle, |status| &status.phase)
+        self.status
+            .as_ref()
+            .map_or(&Phase::Idle, |status| &status.phase)
     }
 
     /// True if the conversation has begun: the start screen is gone.
@@ -216,7 +228,9 @@ impl State {
     /// Columns that the composer's text may take.
     pub fn composer_width(&self) -> usize {
         let margins = if self.is_narrow() { 2 } else { 6 };
-        usize::from(self.terminal.size.0).saturating_sub(margins).max(2)
+        usize::from(self.terminal.size.0)
+            .saturating_sub(margins)
+            .max(2)
     }
 
     /// Something may move on screen.
@@ -227,13 +241,20 @@ impl State {
     /// When something changes by itself, besides what is drawn: a held Enter, a passing sentence.
     pub fn deadline(&self) -> Option<Millis> {
         let flash = self.flash.as_ref().map(|flash| flash.until);
-        [self.composer.burst.deadline(), flash].into_iter().flatten().min()
+        [self.composer.burst.deadline(), flash]
+            .into_iter()
+            .flatten()
+            .min()
     }
 
     /// The window's title: project and state.
     pub fn title(&self) -> String {
         let place = self.start.worktree.trim_end_matches('/');
-        let project = place.rsplit('/').next().filter(|name| !name.is_empty()).unwrap_or("dunlin");
+        let project = place
+            .rsplit('/')
+            .next()
+            .filter(|name| !name.is_empty())
+            .unwrap_or("dunlin");
         let state = match self.phase() {
             _ if self.asks.current().is_some() => "waiting for you",
             Phase::Idle => "ready",

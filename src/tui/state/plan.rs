@@ -25,7 +25,10 @@ impl Plan {
 
     /// The step in progress and its number from 1; none if nothing is.
     pub fn current(&self) -> Option<(&str, usize)> {
-        let at = self.items.iter().position(|(_, status)| status == "in_progress")?;
+        let at = self
+            .items
+            .iter()
+            .position(|(_, status)| status == "in_progress")?;
         Some((&self.items[at].0, at + 1))
     }
 }
@@ -34,7 +37,10 @@ fn item(value: &Value) -> Option<(String, String)> {
     let text = ["content", "text", "step", "title", "task"]
         .iter()
         .find_map(|key| value.get(*key)?.as_str())?;
-    let status = value.get("status").and_then(Value::as_str).unwrap_or("pending");
+    let status = value
+        .get("status")
+        .and_then(Value::as_str)
+        .unwrap_or("pending");
     Some((text.to_owned(), status.replace('-', "_")))
 }
 
@@ -49,8 +55,16 @@ mod tests {
             {"content": "Find it", "status": "completed"},
             {"content": "Guard reflow", "status": "in_progress"},
         ]}));
-        assert_eq!(plan.as_ref().and_then(Plan::current), Some(("Guard reflow", 2)));
-        for odd in [json!(null), json!({"todos": 3}), json!({"todos": []}), json!([1, 2])] {
+        assert_eq!(
+            plan.as_ref().and_then(Plan::current),
+            Some(("Guard reflow", 2))
+        );
+        for odd in [
+            json!(null),
+            json!({"todos": 3}),
+            json!({"todos": []}),
+            json!([1, 2]),
+        ] {
             assert_eq!(Plan::read(&odd), None, "{odd}");
         }
     }

@@ -50,8 +50,16 @@ impl Guard {
         let path = log.unwrap_or_else(|| Path::new("/dev/null"));
         // A log that cannot be opened must not keep the program from starting.
         let log = File::options().append(true).create(true).open(path).ok();
-        let inner = Inner { before, active: false, mouse, log, stderr: None };
-        Ok(Self { inner: Arc::new(Mutex::new(inner)) })
+        let inner = Inner {
+            before,
+            active: false,
+            mouse,
+            log,
+            stderr: None,
+        };
+        Ok(Self {
+            inner: Arc::new(Mutex::new(inner)),
+        })
     }
 
     /// Raw mode and stderr aside; gives the bytes that must be written before the first frame.
@@ -102,7 +110,9 @@ impl Guard {
             }
             next(info);
         }));
-        PanicHook { before: Some(before) }
+        PanicHook {
+            before: Some(before),
+        }
     }
 
     fn lock(&self) -> MutexGuard<'_, Inner> {

@@ -13,7 +13,11 @@ const MOST_NOTE: usize = 200;
 const MOST_CLIP: usize = 74_000;
 
 fn capped(text: &Safe, most: usize) -> String {
-    text.as_str().chars().filter(|c| !c.is_control()).take(most).collect()
+    text.as_str()
+        .chars()
+        .filter(|c| !c.is_control())
+        .take(most)
+        .collect()
 }
 
 /// Sets the window's title.
@@ -61,7 +65,9 @@ impl Clipboard {
         if self.open.is_none() {
             self.open = arboard::Clipboard::new().ok();
         }
-        self.open.as_mut().is_some_and(|open| open.set_text(text.to_owned()).is_ok())
+        self.open
+            .as_mut()
+            .is_some_and(|open| open.set_text(text.to_owned()).is_ok())
     }
 
     /// Never: this build has no desktop clipboard.
@@ -79,8 +85,13 @@ mod tests {
     fn a_title_holds_nothing_that_a_terminal_would_obey() {
         let hostile = Safe::strip("a\x1b]52;c;ZXZpbA==\x07b\u{9c}c\n");
         let bytes = title(&hostile);
-        let inner = bytes.strip_prefix("\x1b]2;").and_then(|t| t.strip_suffix("\x1b\\"));
-        assert!(inner.is_some_and(|t| !t.chars().any(char::is_control)), "{bytes:?}");
+        let inner = bytes
+            .strip_prefix("\x1b]2;")
+            .and_then(|t| t.strip_suffix("\x1b\\"));
+        assert!(
+            inner.is_some_and(|t| !t.chars().any(char::is_control)),
+            "{bytes:?}"
+        );
         let long = title(&Safe::strip(&"x".repeat(10_000)));
         assert!(long.len() < 200);
     }

@@ -125,7 +125,9 @@ mod tests {
     #[test]
     fn a_frame_is_one_synchronized_update_and_a_second_one_is_nothing() {
         let mut painter = Painter::new(20, 3);
-        painter.canvas().set_string(0, 1, "hallo 日本", Style::new().fg(Color::Cyan));
+        painter
+            .canvas()
+            .set_string(0, 1, "hallo 日本", Style::new().fg(Color::Cyan));
         let at = Some(Position::new(3, 1));
         let bytes = painter.frame("", at).expect("a frame").to_vec();
         assert!(bytes.starts_with(BEGIN) && bytes.ends_with(END));
@@ -134,7 +136,9 @@ mod tests {
         terminal.process(&bytes);
         assert_eq!(terminal.screen().contents().trim(), "hallo 日本");
         assert_eq!(terminal.screen().cursor_position(), (1, 3));
-        painter.canvas().set_string(0, 1, "hallo 日本", Style::new().fg(Color::Cyan));
+        painter
+            .canvas()
+            .set_string(0, 1, "hallo 日本", Style::new().fg(Color::Cyan));
         assert_eq!(painter.frame("", at).expect("a frame"), b"");
     }
 

@@ -12,7 +12,8 @@ use super::super::state::plan::Plan;
 use super::super::state::{Session, State};
 use super::Effect;
 use crate::protocol::{
-    AskBody, DiffReport, Event, Message, MessageId, Millis, Part, PartBody, Role, Status, TurnEnd,
+    AskBody, DiffReport, Event, Message, MessageId, Millis, Part, PartBody, QueueState, Role,
+    Status, TurnEnd,
 };
 
 /// A turn that took longer is worth a notification.
@@ -26,19 +27,29 @@ pub(super) fn event(state: &mut State, event: Event, now: Millis) -> Vec<Effect>
     state.transcript.apply(&event, now);
     match event {
         Event::PartDelta { .. } => {}
-        Event::SessionStarted { session, writable, cut } => {
-            state.session =
-                Session { info: Some(session), read_only: !writable, cut, ..Session::default() };
+        Event::SessionStarted {
+            session,
+            writable,
+            cut,
+        } => {
+            state.session = Session {
+                info: Some(session),
+                read_only: !writable,
+                cut,
+                ..Session::default()
+            };
             state.asks.clear();
-            state.queue = Default::default();
+            state.queue = QueueState::default();
             state.start.onboarding = None;
             state.overlays.clear();
         }
-        Event::History { messages, parts, .. } => history(state, &messages, &parts),
+        Event::History {
+            messages, parts, ..
+        } => history(state, &messages, &parts),
         Event::SessionUpdated { session } => state.session.info = Some(session),
         Event::MessageCreated { message } => message_created(state, &message),
         Event::PartUpdated { part } => part_updated(state, &part),
-        Event::Queued { .. } | Event::Dequeued { .. } => state.sending = None,
+        Event::Queued { .. } | Event::Dequeued { .. } | Event::Error { .. } => state.sending = None,
         Event::QueueChanged { queue } => {
             state.queue = queue;
             state.sending = None;
@@ -51,7 +62,6 @@ pub(super) fn event(state: &mut State, event: Event, now: Millis) -> Vec<Effect>
         }
         Event::TurnFinished { reason } => return finished(state, reason, now),
         Event::Status(status) => state.status = Some(status),
-        Event::Error { .. } => state.sending = None,
         Event::Closed => return vec![Effect::Exit(0)],
         answer => return answered(state, answer),
     }
@@ -68,7 +78,9 @@ fn answered(state: &mut State, event: Event) -> Vec<Effect> {
         }
         Event::Diff(report) => show_diff(state, report),
         Event::UndoPreview { prompt, files } => {
-            state.overlays.push(Overlay::Undo(UndoView::new(prompt, files)));
+            state
+                .overlays
+                .push(Overlay::Undo(UndoView::new(prompt, files)));
         }
         Event::BranchChanged { tip, prompt } => branch_changed(state, tip, &prompt),
         Event::Sessions { sessions } => {
@@ -90,7 +102,9 @@ fn answered(state: &mut State, event: Event) -> Vec<Effect> {
             }
         }
         Event::Output { text, .. } => {
-            state.overlays.push(Overlay::Pager(Pager::output("Output", &text)));
+            state
+                .overlays
+                .push(Overlay::Pager(Pager::output("Output", &text)));
         }
         Event::Context { report } => show_context(state, &report),
         _ => {}
@@ -106,8 +120,16 @@ fn show_diff(state: &mut State, report: DiffReport) {
 }
 
 fn show_context(state: &mut State, report: &serde_json::Value) {
-    let gauge = state.status.as_ref().map(|status| status.context).unwrap_or_default();
-    let model = state.status.as_ref().map(|s| s.model_label.clone()).unwrap_or_default();
+    let gauge = state
+        .status
+        .as_ref()
+        .map(|status| status.context)
+        .unwrap_or_default();
+    let model = state
+        .status
+        .as_ref()
+        .map(|s| s.model_label.clone())
+        .unwrap_or_default();
     let view = Inspector::new(report, gauge, model);
     match state.overlays.last_mut() {
         Some(Overlay::Inspector(old)) => *old = view,
@@ -118,7 +140,10 @@ fn show_context(state: &mut State, report: &serde_json::Value) {
 fn history(state: &mut State, messages: &[Message], parts: &[Part]) {
     let mut prompts: Vec<(MessageId, String)> = Vec::new();
     for message in messages.iter().filter(|m| m.role == Role::User) {
-        let said = parts.iter().filter(|p| p.message == message.id).find_map(said);
+        let said = parts
+            .iter()
+            .filter(|p| p.message == message.id)
+            .find_map(said);
         if let Some(text) = said {
             prompts.push((message.id, text));
         }
@@ -141,7 +166,11 @@ fn history(state: &mut State, messages: &[Message], parts: &[Part]) {
 
 fn said(part: &Part) -> Option<String> {
     match &part.body {
-        PartBody::Text { text, synthetic: false, .. } => Some(text.clone()),
+        PartBody::Text {
+            text,
+            synthetic: false,
+            ..
+        } => Some(text.clone()),
         _ => None,
     }
 }
@@ -162,7 +191,11 @@ fn message_created(state: &mut State, message: &Message) {
 
 fn part_updated(state: &mut State, part: &Part) {
     match &part.body {
-        PartBody::Text { synthetic: false, text, .. } => {
+        PartBody::Text {
+            synthetic: false,
+            text,
+            ..
+        } => {
             let prompts = state.session.prompts.iter_mut().rev();
             if let Some((_, prompt)) = prompts.take(4).find(|(id, _)| *id == part.message)
                 && prompt.is_empty()
@@ -184,7 +217,9 @@ fn part_updated(state: &mut State, part: &Part) {
 
 fn asked(state: &mut State, ask: crate::protocol::Ask, now: Millis) -> Vec<Effect> {
     let what = match &ask.body {
-        AskBody::Permission { heading, subject, .. } => format!("{heading}: {subject}"),
+        AskBody::Permission {
+            heading, subject, ..
+        } => format!("{heading}: {subject}"),
         AskBody::DoomLoop { subject, .. } => format!("Looks like a loop: {subject}"),
         AskBody::Budget { message } => message.clone(),
         AskBody::Question { question, .. } => question.clone(),
@@ -202,8 +237,11 @@ fn notify(state: &State, what: String) -> Vec<Effect> {
 
 fn finished(state: &mut State, reason: TurnEnd, now: Millis) -> Vec<Effect> {
     state.session.ended = Some(reason);
-    let started = state.status.as_ref().and_then(|status: &Status| status.turn_started);
-    if !started.is_some_and(|at| now - at >= LONG_TURN_MS) {
+    let started = state
+        .status
+        .as_ref()
+        .and_then(|status: &Status| status.turn_started);
+    if started.is_none_or(|at| now - at < LONG_TURN_MS) {
         return Vec::new();
     }
     let what = match reason {
@@ -215,7 +253,10 @@ fn finished(state: &mut State, reason: TurnEnd, now: Millis) -> Vec<Effect> {
 }
 
 fn branch_changed(state: &mut State, tip: Option<MessageId>, prompt: &str) {
-    state.session.prompts.retain(|(id, _)| tip.is_some_and(|tip| *id <= tip));
+    state
+        .session
+        .prompts
+        .retain(|(id, _)| tip.is_some_and(|tip| *id <= tip));
     if !prompt.is_empty() && state.composer.is_empty() {
         state.composer.set(prompt);
     }

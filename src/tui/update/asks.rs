@@ -3,6 +3,7 @@
 //! The guard: a question that appears while the user types must not take a key for an answer. Such
 //! keys go on into the draft; the draft stays, hidden, and comes back.
 
+use super::super::composer::buffer::Buffer;
 use super::super::input::{Code, Key};
 use super::super::keymap::{Action, Context};
 use super::super::state::State;
@@ -12,7 +13,9 @@ use crate::protocol::{Answer, AskBody, Millis, Op};
 
 /// A key while a question is on screen.
 pub(super) fn key(state: &mut State, key: Key, now: Millis) -> Vec<Effect> {
-    let Some(open) = state.asks.current() else { return Vec::new() };
+    let Some(open) = state.asks.current() else {
+        return Vec::new();
+    };
     if open.field.is_some() {
         return field_key(state, key, now);
     }
@@ -56,7 +59,9 @@ fn into_draft(state: &mut State, key: Key, now: Millis) -> Vec<Effect> {
 }
 
 fn act(state: &mut State, action: Action, now: Millis) -> Vec<Effect> {
-    let Some(open) = state.asks.current_mut() else { return Vec::new() };
+    let Some(open) = state.asks.current_mut() else {
+        return Vec::new();
+    };
     let count = open.choices().len();
     match action {
         Action::AskUp if open.full => open.scroll = open.scroll.saturating_sub(1),
@@ -79,7 +84,13 @@ fn act(state: &mut State, action: Action, now: Millis) -> Vec<Effect> {
         }
         Action::AskClose if open.full => open.full = false,
         Action::AskClose | Action::Cancel => {
-            return answer(state, Answer::No { message: String::new() }, now);
+            return answer(
+                state,
+                Answer::No {
+                    message: String::new(),
+                },
+                now,
+            );
         }
         letter => {
             let at = open.choices().iter().position(|c| c.action == Some(letter));
@@ -90,8 +101,12 @@ fn act(state: &mut State, action: Action, now: Millis) -> Vec<Effect> {
 }
 
 fn choose(state: &mut State, at: usize, now: Millis) -> Vec<Effect> {
-    let Some(open) = state.asks.current_mut() else { return Vec::new() };
-    let Some(choice) = open.choices().into_iter().nth(at) else { return Vec::new() };
+    let Some(open) = state.asks.current_mut() else {
+        return Vec::new();
+    };
+    let Some(choice) = open.choices().into_iter().nth(at) else {
+        return Vec::new();
+    };
     open.selected = at;
     match choice.pick {
         Pick::Answer(given) => answer(state, given, now),
@@ -103,7 +118,10 @@ fn choose(state: &mut State, at: usize, now: Millis) -> Vec<Effect> {
 }
 
 fn field(open: &OpenAsk, purpose: Purpose) -> Field {
-    let mut field = Field { purpose, text: Default::default() };
+    let mut field = Field {
+        purpose,
+        text: Buffer::default(),
+    };
     if purpose == Purpose::Pattern {
         field.text.insert(&open.grant().unwrap_or_default());
     }
@@ -112,14 +130,20 @@ fn field(open: &OpenAsk, purpose: Purpose) -> Field {
 
 /// Answers the question on screen; it leaves the screen at once.
 fn answer(state: &mut State, answer: Answer, now: Millis) -> Vec<Effect> {
-    let Some(id) = state.asks.current().map(|open| open.ask.id) else { return Vec::new() };
+    let Some(id) = state.asks.current().map(|open| open.ask.id) else {
+        return Vec::new();
+    };
     state.asks.close(id, now);
     vec![Effect::Op(Op::Answer { ask: id, answer })]
 }
 
 fn field_key(state: &mut State, key: Key, now: Millis) -> Vec<Effect> {
-    let Some(open) = state.asks.current_mut() else { return Vec::new() };
-    let Some(field) = &mut open.field else { return Vec::new() };
+    let Some(open) = state.asks.current_mut() else {
+        return Vec::new();
+    };
+    let Some(field) = &mut open.field else {
+        return Vec::new();
+    };
     match key.code {
         Code::Esc => open.field = None,
         Code::Enter => {

@@ -35,7 +35,9 @@ pub(super) fn run(state: &mut State, command: Command, rest: &str, now: Millis) 
         Command::Undo => op(Op::Undo { confirmed: false }),
         Command::Redo => op(Op::Redo),
         Command::Diff => diff(state, rest, now),
-        Command::Compact => op(Op::Compact { focus: rest.to_owned() }),
+        Command::Compact => op(Op::Compact {
+            focus: rest.to_owned(),
+        }),
         Command::Context => op(Op::Context),
         Command::Prune => op(Op::Prune),
         Command::Restore => op(Op::Restore { parts: Vec::new() }),
@@ -50,11 +52,20 @@ pub(super) fn run(state: &mut State, command: Command, rest: &str, now: Millis) 
         Command::Find => find(state, rest, now),
         Command::Theme => theme(state, rest, now),
         Command::Init => {
-            let input = PromptInput { text: INIT_PROMPT.to_owned(), files: Vec::new() };
-            op(Op::Prompt { input, delivery: Delivery::Guidance })
+            let input = PromptInput {
+                text: INIT_PROMPT.to_owned(),
+                files: Vec::new(),
+            };
+            op(Op::Prompt {
+                input,
+                delivery: Delivery::Guidance,
+            })
         }
         Command::Cost => cost(state, now),
-        Command::Status => show(state, Overlay::Pager(Pager::lines("Status", &status(state)))),
+        Command::Status => show(
+            state,
+            Overlay::Pager(Pager::lines("Status", &status(state))),
+        ),
         Command::Permissions => say(
             state,
             "Rules are in .dunlin/permissions.toml and [permission] of the configuration; \
@@ -130,25 +141,35 @@ fn pick(state: &mut State, title: &'static str, names: Vec<(String, &str, Op)>) 
         detail: detail.to_owned(),
         intents: vec![Intent::Op(op)],
     });
-    show(state, Overlay::Picker(Picker::new(Kind::Other, title, entries.collect())))
+    show(
+        state,
+        Overlay::Picker(Picker::new(Kind::Other, title, entries.collect())),
+    )
 }
 
 fn effort(state: &mut State, rest: &str, now: Millis) -> Vec<Effect> {
     if rest.is_empty() {
-        let mut names = vec![("default".to_owned(), "what the model does by itself", Op::SetEffort(None))];
-        names.extend(Effort::ALL.iter().map(|(e, name)| ((*name).to_owned(), "", Op::SetEffort(Some(*e)))));
+        let mut names = vec![(
+            "default".to_owned(),
+            "what the model does by itself",
+            Op::SetEffort(None),
+        )];
+        names.extend(
+            Effort::ALL
+                .iter()
+                .map(|(e, name)| ((*name).to_owned(), "", Op::SetEffort(Some(*e)))),
+        );
         return pick(state, "Reasoning effort", names);
     }
     if rest == "default" {
         return vec![Effect::Op(Op::SetEffort(None))];
     }
-    match Effort::ALL.iter().find(|(_, name)| *name == rest) {
-        Some((effort, _)) => vec![Effect::Op(Op::SetEffort(Some(*effort)))],
-        None => {
-            let near = nearest(rest, Effort::ALL.iter().map(|(_, name)| *name));
-            fail(state, format!("`{rest}` is no effort. The closest is `{near}`."), now)
-        }
+    if let Some((effort, _)) = Effort::ALL.iter().find(|(_, name)| *name == rest) {
+        return vec![Effect::Op(Op::SetEffort(Some(*effort)))];
     }
+    let near = nearest(rest, Effort::ALL.iter().map(|(_, name)| *name));
+    let sentence = format!("`{rest}` is no effort. The closest is `{near}`.");
+    fail(state, sentence, now)
 }
 
 fn mode(state: &mut State, rest: &str, now: Millis) -> Vec<Effect> {
@@ -200,9 +221,18 @@ fn todo(state: &mut State, now: Millis) -> Vec<Effect> {
 fn export(rest: &str) -> Vec<Effect> {
     let (first, after) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
     let known = ["md", "json", "jsonl"];
-    let (format, path) = if known.contains(&first) { (first, after) } else { ("md", rest) };
-    let path = Some(path.trim()).filter(|path| !path.is_empty()).map(str::to_owned);
-    vec![Effect::Op(Op::Export { format: format.to_owned(), path })]
+    let (format, path) = if known.contains(&first) {
+        (first, after)
+    } else {
+        ("md", rest)
+    };
+    let path = Some(path.trim())
+        .filter(|path| !path.is_empty())
+        .map(str::to_owned);
+    vec![Effect::Op(Op::Export {
+        format: format.to_owned(),
+        path,
+    })]
 }
 
 fn copy(state: &mut State, now: Millis) -> Vec<Effect> {
@@ -233,7 +263,11 @@ fn theme(state: &mut State, rest: &str, now: Millis) -> Vec<Effect> {
     }
     if ThemeChoice::named(rest).is_none() {
         let near = nearest(rest, ThemeChoice::BUILT_IN.iter().map(|(name, _)| *name));
-        return fail(state, format!("There is no theme `{rest}`. The closest is `{near}`."), now);
+        return fail(
+            state,
+            format!("There is no theme `{rest}`. The closest is `{near}`."),
+            now,
+        );
     }
     rest.clone_into(&mut state.theme_name);
     state.restyle();
@@ -241,10 +275,18 @@ fn theme(state: &mut State, rest: &str, now: Millis) -> Vec<Effect> {
 }
 
 fn cost(state: &mut State, now: Millis) -> Vec<Effect> {
-    let Some(status) = &state.status else { return say(state, "Nothing was asked yet.", now) };
+    let Some(status) = &state.status else {
+        return say(state, "Nothing was asked yet.", now);
+    };
     let used = numbers::context(status.context.used, status.context.window);
-    let cost = status.cost.map_or_else(|| "cost not known".to_owned(), numbers::money);
-    say(state, &format!("{cost}, context {used}. /context has the rest."), now)
+    let cost = status
+        .cost
+        .map_or_else(|| "cost not known".to_owned(), numbers::money);
+    say(
+        state,
+        &format!("{cost}, context {used}. /context has the rest."),
+        now,
+    )
 }
 
 fn status(state: &State) -> Vec<String> {
@@ -254,14 +296,31 @@ fn status(state: &State) -> Vec<String> {
         lines.push(format!("worktree   {}", info.worktree));
     }
     if let Some(status) = &state.status {
-        lines.push(format!("model      {}  ({})", status.model, status.model_label));
+        lines.push(format!(
+            "model      {}  ({})",
+            status.model, status.model_label
+        ));
         lines.push(format!("agent      {}", status.agent));
         lines.push(format!("mode       {}", status.mode.name()));
         lines.push(format!("sandbox    {}", status.sandbox));
         let gauge = status.context;
-        lines.push(format!("context    {}", numbers::context(gauge.used, gauge.window)));
-        lines.push(format!("cost       {}", status.cost.map_or_else(|| "not known".to_owned(), numbers::money)));
+        lines.push(format!(
+            "context    {}",
+            numbers::context(gauge.used, gauge.window)
+        ));
+        lines.push(format!(
+            "cost       {}",
+            status
+                .cost
+                .map_or_else(|| "not known".to_owned(), numbers::money)
+        ));
     }
-    lines.extend(state.keys.problems().iter().map(|problem| format!("keys       {problem}")));
+    lines.extend(
+        state
+            .keys
+            .problems()
+            .iter()
+            .map(|problem| format!("keys       {problem}")),
+    );
     lines
 }

@@ -46,7 +46,9 @@ pub(super) fn act(state: &mut State, action: Action, now: Millis) -> Vec<Effect>
         Action::DropQueued => return drop_queued(state),
         Action::Editor => return vec![Effect::Edit(state.composer.expanded())],
         Action::Up | Action::Down => return vertical(state, action == Action::Up),
-        Action::DeleteForward if state.composer.is_empty() => return super::keys::key_quit(state, now),
+        Action::DeleteForward if state.composer.is_empty() => {
+            return super::keys::key_quit(state, now);
+        }
         Action::LineEnd | Action::Unfold if state.composer.is_empty() => {
             state.transcript.toggle_fold_last();
             return Vec::new();
@@ -90,12 +92,20 @@ fn vertical(state: &mut State, up: bool) -> Vec<Effect> {
     if up && composer.is_empty() && composer.unstash() {
         return Vec::new();
     }
-    let moved = if up { composer.buffer.up(&rows) } else { composer.buffer.down(&rows) };
+    let moved = if up {
+        composer.buffer.up(&rows)
+    } else {
+        composer.buffer.down(&rows)
+    };
     if moved {
         return changed(state);
     }
     let current = composer.expanded();
-    let found = if up { composer.history.older(&current) } else { composer.history.newer() };
+    let found = if up {
+        composer.history.older(&current)
+    } else {
+        composer.history.newer()
+    };
     if let Some(text) = found {
         composer.set(&text);
     }
@@ -104,10 +114,16 @@ fn vertical(state: &mut State, up: bool) -> Vec<Effect> {
 
 /// Takes the list's entry; with `run`, a command that needs nothing more is carried out.
 pub(super) fn accept_popup(state: &mut State, run: bool, now: Millis) -> Vec<Effect> {
-    let Some(popup) = state.composer.popup.clone() else { return Vec::new() };
+    let Some(popup) = state.composer.popup.clone() else {
+        return Vec::new();
+    };
     let Some(item) = popup.chosen() else {
         state.composer.close_popup();
-        return if run { submit(state, Delivery::Guidance, now) } else { Vec::new() };
+        return if run {
+            submit(state, Delivery::Guidance, now)
+        } else {
+            Vec::new()
+        };
     };
     match popup.kind {
         Kind::Commands => {
@@ -149,7 +165,8 @@ pub(super) fn submit(state: &mut State, delivery: Delivery, now: Millis) -> Vec<
             return run::run(state, command, &rest, now);
         }
         Parsed::Unknown { name, closest } => {
-            let sentence = format!("There is no /{name}. The closest is /{closest}; /help lists all.");
+            let sentence =
+                format!("There is no /{name}. The closest is /{closest}; /help lists all.");
             state.say(NoticeLevel::Error, sentence, now);
             return Vec::new();
         }
@@ -168,9 +185,13 @@ pub(super) fn submit(state: &mut State, delivery: Delivery, now: Millis) -> Vec<
     if state.composer.history.add(&text) {
         effects.push(Effect::SaveHistory(text.clone()));
     }
-    let shell = text.strip_prefix('!').filter(|_| delivery != Delivery::FollowUp);
+    let shell = text
+        .strip_prefix('!')
+        .filter(|_| delivery != Delivery::FollowUp);
     effects.push(Effect::Op(match shell {
-        Some(line) => Op::Shell { command: line.trim().to_owned() },
+        Some(line) => Op::Shell {
+            command: line.trim().to_owned(),
+        },
         None => Op::Prompt { input, delivery },
     }));
     effects
@@ -208,12 +229,18 @@ fn remember_command(state: &mut State, command: Command) {
 
 fn newest_queued(state: &State) -> Option<&QueueItem> {
     let queue = &state.queue;
-    queue.guidance.iter().chain(&queue.follow_ups).max_by_key(|item| item.id)
+    queue
+        .guidance
+        .iter()
+        .chain(&queue.follow_ups)
+        .max_by_key(|item| item.id)
 }
 
 /// Takes the newest queued message back into the composer.
 fn edit_queued(state: &mut State, now: Millis) -> Vec<Effect> {
-    let Some(item) = newest_queued(state).cloned() else { return Vec::new() };
+    let Some(item) = newest_queued(state).cloned() else {
+        return Vec::new();
+    };
     if !state.composer.is_empty() {
         let sentence = "Send or stash what you are writing first (ctrl+c puts it aside).";
         state.say(NoticeLevel::Warning, sentence, now);
@@ -227,7 +254,10 @@ fn edit_queued(state: &mut State, now: Millis) -> Vec<Effect> {
 pub(super) fn take_queued(state: &mut State, item: &QueueItem) {
     state.composer.set(&item.input.text);
     for file in &item.input.files {
-        let name = file.name.split_once(':').map_or(file.name.as_str(), |(path, _)| path);
+        let name = file
+            .name
+            .split_once(':')
+            .map_or(file.name.as_str(), |(path, _)| path);
         state.composer.mention(name);
     }
     forget_queued(state, item);
@@ -239,7 +269,9 @@ fn forget_queued(state: &mut State, item: &QueueItem) {
 }
 
 fn drop_queued(state: &mut State) -> Vec<Effect> {
-    let Some(item) = newest_queued(state).cloned() else { return Vec::new() };
+    let Some(item) = newest_queued(state).cloned() else {
+        return Vec::new();
+    };
     forget_queued(state, &item);
     vec![Effect::Op(Op::Queue(QueueEdit::Remove(item.id)))]
 }

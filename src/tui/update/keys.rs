@@ -31,7 +31,11 @@ fn routed(state: &mut State, key: Key, now: Millis) -> Vec<Effect> {
     let global = state.keys.action(&[Context::Global], key);
     if state.closing {
         let leave = matches!(global, Some(Action::Cancel | Action::Quit));
-        return if leave { vec![Effect::Exit(0)] } else { Vec::new() };
+        return if leave {
+            vec![Effect::Exit(0)]
+        } else {
+            Vec::new()
+        };
     }
     match global {
         Some(Action::Suspend) => return vec![Effect::Suspend],
@@ -80,7 +84,9 @@ fn contexts(state: &State) -> Vec<Context> {
 }
 
 fn text(state: &mut State, key: Key, now: Millis) -> Vec<Effect> {
-    let Some(c) = key.text() else { return Vec::new() };
+    let Some(c) = key.text() else {
+        return Vec::new();
+    };
     if c == '?' && state.composer.is_empty() {
         state.overlays.push(overlay::help(&state.keys));
         return Vec::new();
@@ -128,8 +134,14 @@ fn act(state: &mut State, action: Action, now: Millis) -> Vec<Effect> {
         Action::Cancel => cancel(state, now),
         Action::Quit => key_quit(state, now),
         Action::Escape => escape(state, now),
-        Action::PageUp | Action::PageDown | Action::LineUp | Action::LineDown | Action::Top
-        | Action::Bottom | Action::PromptUp | Action::PromptDown => scroll(state, action),
+        Action::PageUp
+        | Action::PageDown
+        | Action::LineUp
+        | Action::LineDown
+        | Action::Top
+        | Action::Bottom
+        | Action::PromptUp
+        | Action::PromptDown => scroll(state, action),
         Action::CopySelection => copy_selection(state),
         Action::Help => open(state, |state| overlay::help(&state.keys)),
         Action::Sessions => {
@@ -144,9 +156,9 @@ fn act(state: &mut State, action: Action, now: Millis) -> Vec<Effect> {
         Action::Inspector => vec![Effect::Op(Op::Context)],
         Action::CycleMode => cycle_mode(state),
         Action::RetryNow => vec![Effect::Op(Op::RetryNow)],
-        Action::SearchHistory => {
-            open(state, |state| Overlay::history(state.composer.history.entries()))
-        }
+        Action::SearchHistory => open(state, |state| {
+            Overlay::history(state.composer.history.entries())
+        }),
         other => compose::act(state, other, now),
     }
 }
@@ -158,7 +170,9 @@ fn open(state: &mut State, make: impl FnOnce(&State) -> Overlay) -> Vec<Effect> 
 }
 
 fn cycle_mode(state: &mut State) -> Vec<Effect> {
-    let Some(status) = &mut state.status else { return Vec::new() };
+    let Some(status) = &mut state.status else {
+        return Vec::new();
+    };
     // Shown at once; the agent's next status confirms it.
     status.mode = status.mode.next();
     vec![Effect::Op(Op::SetMode(status.mode))]
@@ -183,14 +197,20 @@ pub(super) fn scroll(state: &mut State, action: Action) -> Vec<Effect> {
 /// Asks for the page before, if the transcript wants one.
 pub(super) fn older(state: &mut State) -> Vec<Effect> {
     let wanted = state.transcript.wants_older();
-    wanted.map(|before| Effect::Op(Op::LoadOlder { before })).into_iter().collect()
+    wanted
+        .map(|before| Effect::Op(Op::LoadOlder { before }))
+        .into_iter()
+        .collect()
 }
 
 /// Copies what is selected.
 pub(super) fn copy_selection(state: &mut State) -> Vec<Effect> {
     let text = state.transcript.selected_text();
     state.transcript.clear_selection();
-    text.filter(|text| !text.is_empty()).map(Effect::Copy).into_iter().collect()
+    text.filter(|text| !text.is_empty())
+        .map(Effect::Copy)
+        .into_iter()
+        .collect()
 }
 
 fn cancel(state: &mut State, now: Millis) -> Vec<Effect> {

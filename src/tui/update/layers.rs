@@ -13,7 +13,9 @@ pub(super) fn key(state: &mut State, key: Key, now: Millis) -> Vec<Effect> {
     if state.keys.action(&[Context::Global], key) == Some(Action::Cancel) {
         return closed(state, Vec::new(), now);
     }
-    let Some(top) = state.overlays.last_mut() else { return Vec::new() };
+    let Some(top) = state.overlays.last_mut() else {
+        return Vec::new();
+    };
     match top.key(key, &state.keys) {
         Outcome::Ignored | Outcome::Consumed => Vec::new(),
         Outcome::Emit(intents) => perform(state, intents, now),

@@ -98,7 +98,11 @@ pub fn update(state: &mut State, msg: Msg, now: Millis) -> Vec<Effect> {
             Vec::new()
         }
         Msg::Copied(known) => {
-            let text = if known { "Copied." } else { "Sent to the terminal's clipboard." };
+            let text = if known {
+                "Copied."
+            } else {
+                "Sent to the terminal's clipboard."
+            };
             state.say(NoticeLevel::Info, text, now);
             Vec::new()
         }
@@ -108,9 +112,7 @@ pub fn update(state: &mut State, msg: Msg, now: Millis) -> Vec<Effect> {
 fn input_came(state: &mut State, input: Input, now: Millis) -> Vec<Effect> {
     match input {
         Input::Key(key) => keys::key(state, key, now),
-        Input::Paste(text) => {
-            keys::paste(state, &text, now)
-        }
+        Input::Paste(text) => keys::paste(state, &text, now),
         Input::Mouse(mouse) => mouse::mouse(state, mouse),
         Input::Focus(focused) => {
             state.terminal.focused = focused;

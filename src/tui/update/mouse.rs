@@ -63,7 +63,13 @@ fn release(state: &mut State, mouse: Mouse) -> Vec<Effect> {
 /// Column and row within the transcript, at its edge when outside.
 fn within(state: &State, mouse: Mouse) -> (u16, u16) {
     let area = state.transcript_area;
-    let row = mouse.row.clamp(area.y, area.bottom().saturating_sub(1).max(area.y)) - area.y;
-    let col = mouse.col.clamp(area.x, area.right().saturating_sub(1).max(area.x)) - area.x;
+    let row = mouse
+        .row
+        .clamp(area.y, area.bottom().saturating_sub(1).max(area.y))
+        - area.y;
+    let col = mouse
+        .col
+        .clamp(area.x, area.right().saturating_sub(1).max(area.x))
+        - area.x;
     (col, row)
 }

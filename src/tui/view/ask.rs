@@ -56,7 +56,11 @@ impl Sheet {
             if y >= area.bottom() {
                 break;
             }
-            let line = Rect { y, height: 1, ..area };
+            let line = Rect {
+                y,
+                height: 1,
+                ..area
+            };
             if skip > 0 && at == cut_at.saturating_sub(1) && at > 0 {
                 let more = format!("┊ {} more rows", skip + 1);
                 let key = state.keys.key(Action::AskFull);
@@ -74,7 +78,14 @@ impl Sheet {
             y += 1;
         }
         if footer > 0 {
-            foot(state).draw(Rect { y: area.bottom() - 1, height: 1, ..area }, buf);
+            foot(state).draw(
+                Rect {
+                    y: area.bottom() - 1,
+                    height: 1,
+                    ..area
+                },
+                buf,
+            );
         }
         cursor
     }
@@ -98,15 +109,24 @@ fn heading(state: &State, open: &OpenAsk) -> Row {
     let theme = &state.theme;
     let (glyph, text, right) = match &open.ask.body {
         AskBody::Permission { heading, .. } => (theme.glyphs.ask, heading.as_str(), ""),
-        AskBody::DoomLoop { .. } => {
-            (theme.glyphs.warn, "Looks like a loop", "asked once per 3 repeats")
-        }
+        AskBody::DoomLoop { .. } => (
+            theme.glyphs.warn,
+            "Looks like a loop",
+            "asked once per 3 repeats",
+        ),
         AskBody::Budget { .. } => (theme.glyphs.warn, "A limit is reached", ""),
         AskBody::Question { .. } => (theme.glyphs.ask, "A question for you", ""),
     };
-    let row = Row::new().fixed(glyph, theme.amber()).gap(2).text(text, theme.default());
+    let row = Row::new()
+        .fixed(glyph, theme.amber())
+        .gap(2)
+        .text(text, theme.default());
     let (place, count) = state.asks.place();
-    let own = state.session.info.as_ref().is_none_or(|info| info.id == open.ask.session);
+    let own = state
+        .session
+        .info
+        .as_ref()
+        .is_none_or(|info| info.id == open.ask.session);
     let mut words = Vec::new();
     if !own {
         words.push("from a subagent".to_owned());
@@ -131,27 +151,46 @@ fn subject(state: &State, open: &OpenAsk, width: usize, rows: &mut Vec<Row>) {
     };
     let mut lines: Vec<Row> = Vec::new();
     for line in text.lines() {
-        wrapped(line, width.saturating_sub(4), (theme.bold(), theme.bad()), &mut lines);
+        wrapped(
+            line,
+            width.saturating_sub(4),
+            (theme.bold(), theme.bad()),
+            &mut lines,
+        );
     }
     if !diff.is_empty() {
         lines.push(Row::new());
-        for line in diff.lines().filter(|line| !line.starts_with("+++") && !line.starts_with("---")) {
+        for line in diff
+            .lines()
+            .filter(|line| !line.starts_with("+++") && !line.starts_with("---"))
+        {
             let style = match line.as_bytes().first() {
                 Some(b'+') => theme.good(),
                 Some(b'-') => theme.bad(),
                 _ => theme.dim(),
             };
-            wrapped(line, width.saturating_sub(4), (style, theme.bad().patch(theme.reverse())), &mut lines);
+            wrapped(
+                line,
+                width.saturating_sub(4),
+                (style, theme.bad().patch(theme.reverse())),
+                &mut lines,
+            );
         }
     }
     if !open.full && lines.len() > SUBJECT_ROWS {
         let hidden = lines.len() - SUBJECT_ROWS + 1;
         lines.truncate(SUBJECT_ROWS - 1);
         let key = state.keys.key(Action::AskFull);
-        let mark = Row::new().gap(4).text(&format!("┊ {hidden} more rows"), theme.amber());
+        let mark = Row::new()
+            .gap(4)
+            .text(&format!("┊ {hidden} more rows"), theme.amber());
         lines.push(mark.right(&key, theme.accent()));
     }
-    let scroll = if open.full { open.scroll.min(lines.len().saturating_sub(1)) } else { 0 };
+    let scroll = if open.full {
+        open.scroll.min(lines.len().saturating_sub(1))
+    } else {
+        0
+    };
     rows.extend(lines.into_iter().skip(scroll));
     rows.push(Row::new());
 }
@@ -170,7 +209,7 @@ fn wrapped(line: &str, width: usize, styles: (Style, Style), rows: &mut Vec<Row>
             }
             row = row.safe(Safe::strip(take), style);
             used += take.width();
-            rest = &rest[take.len()..];
+            rest = rest.get(take.len()..).unwrap_or_default();
             if !rest.is_empty() {
                 rows.push(std::mem::replace(&mut row, Row::new().gap(4)));
                 used = 0;
@@ -184,9 +223,14 @@ fn facts(state: &State, open: &OpenAsk, width: usize, rows: &mut Vec<Row>) {
     let theme = &state.theme;
     let mut facts: Vec<(String, String, Style)> = Vec::new();
     match &open.ask.body {
-        AskBody::Permission { says, sees, place, .. } => {
+        AskBody::Permission {
+            says, sees, place, ..
+        } => {
             if !says.is_empty() {
-                let quoted = format!("“{}”", says.split_whitespace().collect::<Vec<_>>().join(" "));
+                let quoted = format!(
+                    "“{}”",
+                    says.split_whitespace().collect::<Vec<_>>().join(" ")
+                );
                 facts.push(("says".to_owned(), quoted, theme.thought()));
             }
             if !sees.is_empty() {
@@ -196,22 +240,36 @@ fn facts(state: &State, open: &OpenAsk, width: usize, rows: &mut Vec<Row>) {
                 facts.push(("where".to_owned(), place.clone(), theme.default()));
             }
         }
-        AskBody::DoomLoop { facts: given, .. } => facts
-            .extend(given.iter().map(|(label, text)| (label.clone(), text.clone(), theme.default()))),
+        AskBody::DoomLoop { facts: given, .. } => facts.extend(
+            given
+                .iter()
+                .map(|(label, text)| (label.clone(), text.clone(), theme.default())),
+        ),
         AskBody::Budget { .. } | AskBody::Question { .. } => {}
     }
     if facts.is_empty() {
         rows.pop();
         return;
     }
-    let label = facts.iter().map(|(label, ..)| label.width() + 1).max().unwrap_or(0).max(8);
+    let label = facts
+        .iter()
+        .map(|(label, ..)| label.width() + 1)
+        .max()
+        .unwrap_or(0)
+        .max(8);
     let column = LABEL - 2 + label;
     for (name, text, style) in facts {
         let room = width.saturating_sub(column).max(8);
         for (at, line) in layout(&text, room, grapheme_width).iter().enumerate() {
             let name = if at == 0 { name.as_str() } else { "" };
             let piece = text.get(line.range.clone()).unwrap_or_default();
-            rows.push(Row::new().gap(LABEL - 2).text(name, theme.dim()).to(column).text(piece, style));
+            rows.push(
+                Row::new()
+                    .gap(LABEL - 2)
+                    .text(name, theme.dim())
+                    .to(column)
+                    .text(piece, style),
+            );
         }
     }
 }
@@ -234,10 +292,14 @@ fn choices(state: &State, open: &OpenAsk, width: usize, sheet: &mut Sheet) {
             None => String::new(),
         };
         let selected = at == open.selected && open.field.is_none();
-        sheet.rows.push(choice_row(state, choice, (&key, selected, detail)));
+        sheet
+            .rows
+            .push(choice_row(state, choice, (&key, selected, detail)));
         if choice.action == Some(Action::AskOnce) && !open.withheld().is_empty() {
             let text = format!("not offered: {}", open.withheld());
-            sheet.rows.push(Row::new().gap(CHOICE - 2).text(&text, theme.dim()));
+            sheet
+                .rows
+                .push(Row::new().gap(CHOICE - 2).text(&text, theme.dim()));
         }
     }
     if let Some(field) = &open.field {
@@ -246,13 +308,20 @@ fn choices(state: &State, open: &OpenAsk, width: usize, sheet: &mut Sheet) {
             Purpose::Pattern => "pattern",
             Purpose::Answer => "answer",
         };
-        let row = Row::new().gap(1).fixed(theme.glyphs.prompt, theme.accent()).gap(1);
+        let row = Row::new()
+            .gap(1)
+            .fixed(theme.glyphs.prompt, theme.accent())
+            .gap(1);
         let row = row.text(label, theme.dim()).gap(2);
         let start = row.width();
         let room = width.saturating_sub(start + 1).max(4);
         let lines = layout(field.text.text(), room, grapheme_width);
         let (line, col) = position(&lines, field.text.cursor());
-        let shown = field.text.text().get(lines[line].range.clone()).unwrap_or_default();
+        let shown = field
+            .text
+            .text()
+            .get(lines[line].range.clone())
+            .unwrap_or_default();
         sheet.rows.push(Row::new());
         sheet.rows.push(row.text(shown, theme.default()));
         sheet.cursor = Some((sheet.rows.len() - 1, start + col));
@@ -262,24 +331,40 @@ fn choices(state: &State, open: &OpenAsk, width: usize, sheet: &mut Sheet) {
 fn choice_row(state: &State, choice: &Choice, place: (&str, bool, usize)) -> Row {
     let (key, selected, detail) = place;
     let theme = &state.theme;
-    let style = if selected { theme.bold() } else { theme.default() };
+    let style = if selected {
+        theme.bold()
+    } else {
+        theme.default()
+    };
     let row = if selected {
-        Row::new().gap(1).fixed(theme.glyphs.prompt, theme.accent()).gap(1)
+        Row::new()
+            .gap(1)
+            .fixed(theme.glyphs.prompt, theme.accent())
+            .gap(1)
     } else {
         Row::new().gap(3)
     };
-    let row = row.text(key, theme.accent()).to(CHOICE - 2).text(&choice.label, style);
+    let row = row
+        .text(key, theme.accent())
+        .to(CHOICE - 2)
+        .text(&choice.label, style);
     let row = if choice.detail.is_empty() {
         row
     } else {
         row.to(detail).text(&choice.detail, theme.default())
     };
-    if choice.note.is_empty() { row } else { row.gap(6).text(&choice.note, theme.dim()) }
+    if choice.note.is_empty() {
+        row
+    } else {
+        row.gap(6).text(&choice.note, theme.dim())
+    }
 }
 
 fn foot(state: &State) -> Row {
     let theme = &state.theme;
-    let Some(open) = state.asks.current() else { return Row::new() };
+    let Some(open) = state.asks.current() else {
+        return Row::new();
+    };
     let keys = &state.keys;
     let no = match (&open.field, &open.ask.body) {
         (Some(_), _) => " back",
@@ -290,15 +375,32 @@ fn foot(state: &State) -> Row {
     if open.field.is_none() {
         row = row.fixed("↑↓", theme.accent()).gap(1);
     }
-    row = row.text(&keys.key(Action::AskAccept), theme.accent()).gap(3);
-    row = row.text(&keys.key(Action::AskClose), theme.accent()).fixed(no, theme.dim());
+    row = row
+        .text(&keys.key(Action::AskAccept), theme.accent())
+        .gap(3);
+    row = row
+        .text(&keys.key(Action::AskClose), theme.accent())
+        .fixed(no, theme.dim());
     if matches!(open.ask.body, AskBody::Permission { .. }) && open.field.is_none() {
-        let what = if open.full { " smaller" } else { " full screen" };
-        row = row.gap(3).text(&keys.key(Action::AskFull), theme.accent()).fixed(what, theme.dim());
+        let what = if open.full {
+            " smaller"
+        } else {
+            " full screen"
+        };
+        row = row
+            .gap(3)
+            .text(&keys.key(Action::AskFull), theme.accent())
+            .fixed(what, theme.dim());
     }
     if state.asks.place().1 > 1 {
-        row = row.gap(3).text(&keys.key(Action::AskNext), theme.accent()).fixed(" next", theme.dim());
+        row = row
+            .gap(3)
+            .text(&keys.key(Action::AskNext), theme.accent())
+            .fixed(" next", theme.dim());
     }
-    let who = state.status.as_ref().map(|s| format!("{} · {}", s.agent, s.mode.name()));
+    let who = state
+        .status
+        .as_ref()
+        .map(|s| format!("{} · {}", s.agent, s.mode.name()));
     row.right(&who.unwrap_or_default(), theme.dim())
 }

@@ -61,13 +61,20 @@ fn right_side(state: &State, mut row: Row) -> Row {
         let gauge = status.context;
         if state.is_narrow() {
             let share = format!("{}%", numbers::percent(gauge.used, gauge.window));
-            return row.right(&share, theme.dim()).right("  ", theme.dim()).right("?", theme.accent());
+            return row
+                .right(&share, theme.dim())
+                .right("  ", theme.dim())
+                .right("?", theme.accent());
         }
-        row = row.right(&numbers::context(gauge.used, gauge.window), theme.dim()).right("   ", theme.dim());
+        row = row
+            .right(&numbers::context(gauge.used, gauge.window), theme.dim())
+            .right("   ", theme.dim());
         let begun = gauge.used > 0;
         match status.cost {
             Some(usd) if begun || usd > 0.0 => {
-                row = row.right(&numbers::money(usd), theme.dim()).right("   ", theme.dim());
+                row = row
+                    .right(&numbers::money(usd), theme.dim())
+                    .right("   ", theme.dim());
             }
             _ => {}
         }

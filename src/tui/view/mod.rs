@@ -54,10 +54,21 @@ pub fn draw(state: &mut State, buf: &mut Buffer, now: Millis) -> Drawn {
     }
     let margin = if area.width < 80 { 0 } else { 2 };
     let width = usize::from(area.width.saturating_sub(2 * margin));
-    let sheet = state.asks.current().map(|open| ask::sheet(state, open, width));
+    let sheet = state
+        .asks
+        .current()
+        .map(|open| ask::sheet(state, open, width));
     let status = status::row(state, now);
-    let queue = if sheet.is_some() { Vec::new() } else { status::queue(state) };
-    let popup = if sheet.is_some() { Vec::new() } else { composer::popup_rows(state) };
+    let queue = if sheet.is_some() {
+        Vec::new()
+    } else {
+        status::queue(state)
+    };
+    let popup = if sheet.is_some() {
+        Vec::new()
+    } else {
+        composer::popup_rows(state)
+    };
     let full = state.asks.current().is_some_and(|open| open.full);
     let bottom = match &sheet {
         Some(_) if full => area.height,
@@ -72,7 +83,10 @@ pub fn draw(state: &mut State, buf: &mut Buffer, now: Millis) -> Drawn {
         popup: popup.len() as u16,
     };
     let places = arrange(area, &wants);
-    let mut drawn = Drawn { transcript: places.transcript, ..Drawn::default() };
+    let mut drawn = Drawn {
+        transcript: places.transcript,
+        ..Drawn::default()
+    };
     let animating = transcript(state, places.transcript, buf, now);
     rows(&queue, inset(places.queue, margin), buf);
     rows(&popup, inset(places.popup, margin), buf);
@@ -80,7 +94,11 @@ pub fn draw(state: &mut State, buf: &mut Buffer, now: Millis) -> Drawn {
         row.draw(inset(at, margin), buf);
     }
     if let Some(line) = places.hairline {
-        let gauge = state.status.as_ref().map(|status| status.context).unwrap_or_default();
+        let gauge = state
+            .status
+            .as_ref()
+            .map(|status| status.context)
+            .unwrap_or_default();
         status::context_line(state, gauge, line, buf);
     }
     drawn.cursor = match &sheet {
@@ -113,7 +131,11 @@ fn arrange(area: Rect, wants: &Wants) -> Places {
     let take = |want: u16, left: &mut u16| {
         let got = want.min(*left);
         *left -= got;
-        Rect { y: area.y + *left, height: got, ..area }
+        Rect {
+            y: area.y + *left,
+            height: got,
+            ..area
+        }
     };
     let tiny = area.height < 8;
     if wants.footer && !tiny && area.width >= 40 {
@@ -138,17 +160,31 @@ fn arrange(area: Rect, wants: &Wants) -> Places {
     if left > 2 {
         take(1, &mut left);
     }
-    places.transcript = Rect { height: left, ..area };
+    places.transcript = Rect {
+        height: left,
+        ..area
+    };
     places
 }
 
 fn inset(area: Rect, margin: u16) -> Rect {
-    Rect { x: area.x + margin, width: area.width.saturating_sub(2 * margin), ..area }
+    Rect {
+        x: area.x + margin,
+        width: area.width.saturating_sub(2 * margin),
+        ..area
+    }
 }
 
 fn rows(rows: &[Row], area: Rect, buf: &mut Buffer) {
     for (at, row) in rows.iter().take(usize::from(area.height)).enumerate() {
-        row.draw(Rect { y: area.y + at as u16, height: 1, ..area }, buf);
+        row.draw(
+            Rect {
+                y: area.y + at as u16,
+                height: 1,
+                ..area
+            },
+            buf,
+        );
     }
 }
 
@@ -173,7 +209,15 @@ fn transcript(state: &mut State, area: Rect, buf: &mut Buffer, now: Millis) -> b
         let skip = all.len().saturating_sub(usize::from(inner.height));
         let shown = &all[skip..];
         let y = inner.bottom() - shown.len() as u16;
-        rows(shown, Rect { y, height: shown.len() as u16, ..inner }, buf);
+        rows(
+            shown,
+            Rect {
+                y,
+                height: shown.len() as u16,
+                ..inner
+            },
+            buf,
+        );
         return false;
     }
     let unfold_key = state.keys.key(Action::Unfold);
@@ -187,7 +231,9 @@ fn transcript(state: &mut State, area: Rect, buf: &mut Buffer, now: Millis) -> b
     let rendered = state.transcript.render(area, buf, &look);
     if !rendered.at_bottom {
         let theme = &state.theme;
-        let mut row = Row::new().fixed(theme.glyphs.down, theme.accent()).fixed(" Back to bottom", theme.accent());
+        let mut row = Row::new()
+            .fixed(theme.glyphs.down, theme.accent())
+            .fixed(" Back to bottom", theme.accent());
         if rendered.new_activity {
             row = row.fixed(" · new activity", theme.amber());
         }
@@ -195,7 +241,17 @@ fn transcript(state: &mut State, area: Rect, buf: &mut Buffer, now: Millis) -> b
         let margin = if state.is_narrow() { 0 } else { 2 };
         // Its place is the blank row under the conversation.
         if area.bottom() < buf.area.bottom() {
-            row.draw(inset(Rect { y: area.bottom(), height: 1, ..area }, margin), buf);
+            row.draw(
+                inset(
+                    Rect {
+                        y: area.bottom(),
+                        height: 1,
+                        ..area
+                    },
+                    margin,
+                ),
+                buf,
+            );
         }
     }
     rendered.animating
@@ -214,6 +270,10 @@ fn next_tick(state: &State, animating: bool, now: Millis) -> Option<Millis> {
     if !animating || !state.terminal.focused || state.transcript.has_selection() {
         return None;
     }
-    let every = if state.motion() && state.overlays.is_empty() { SPIN_MS } else { 1_000 };
+    let every = if state.motion() && state.overlays.is_empty() {
+        SPIN_MS
+    } else {
+        1_000
+    };
     Some(now - now.rem_euclid(every) + every)
 }

@@ -55,13 +55,20 @@ pub fn context(used: u64, window: u64) -> String {
     if window == 0 {
         return tokens(used, false);
     }
-    let share = if used == 0 { String::new() } else { format!(" {}%", percent(used, window)) };
+    let share = if used == 0 {
+        String::new()
+    } else {
+        format!(" {}%", percent(used, window))
+    };
     format!("{}/{}{share}", tokens(used, false), tokens(window, true))
 }
 
 /// Rounded share in percent; 0 of nothing.
 pub const fn percent(part: u64, whole: u64) -> u64 {
-    if whole == 0 { 0 } else { (part * 100 + whole / 2) / whole }
+    match (part * 100 + whole / 2).checked_div(whole) {
+        Some(share) => share,
+        None => 0,
+    }
 }
 
 /// How many days before `now` something was, in this time zone.
@@ -81,7 +88,8 @@ pub fn when(at: Millis, now: Millis, zone: &TimeZone) -> String {
         _ => "%-d %b",
     };
     let time = Timestamp::from_millisecond(at).map(|t| t.to_zoned(zone.clone()));
-    time.map(|time| time.strftime(format).to_string()).unwrap_or_default()
+    time.map(|time| time.strftime(format).to_string())
+        .unwrap_or_default()
 }
 
 /// The same for the start screen: `today 14:02`, `yesterday`, `18 Nov`.
@@ -91,7 +99,8 @@ pub fn day(at: Millis, now: Millis, zone: &TimeZone) -> String {
         1 => "yesterday".to_owned(),
         _ => {
             let time = Timestamp::from_millisecond(at).map(|t| t.to_zoned(zone.clone()));
-            time.map(|time| time.strftime("%-d %b").to_string()).unwrap_or_default()
+            time.map(|time| time.strftime("%-d %b").to_string())
+                .unwrap_or_default()
         }
     }
 }
@@ -105,7 +114,7 @@ mod tests {
         assert_eq!(tokens(3_100, false), "3.1k");
         assert_eq!(tokens(36_000, false), "36.0k");
         assert_eq!(tokens(200_000, true), "200k");
-        assert_eq!(tokens(1_048_576, true), "1.0M");
+        assert_eq!(tokens(1_048_576, true), "1M");
         assert_eq!(context(52_341, 200_000), "52.3k/200k 26%");
         assert_eq!(context(0, 200_000), "0/200k");
         assert_eq!(grouped(1_234_567), "1,234,567");

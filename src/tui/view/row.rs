@@ -52,8 +52,14 @@ impl Row {
 
     /// Blanks up to this column; at least one if the column is passed already.
     pub fn to(self, column: usize) -> Self {
-        let blanks = column.saturating_sub(self.width()).max(usize::from(self.width() > 0));
-        if self.width() == column { self } else { self.gap(blanks) }
+        let blanks = column
+            .saturating_sub(self.width())
+            .max(usize::from(self.width() > 0));
+        if self.width() == column {
+            self
+        } else {
+            self.gap(blanks)
+        }
     }
 
     /// Text with some of its characters marked.
@@ -64,7 +70,8 @@ impl Row {
             let marked = marks.contains(&at);
             if marked != hit && !piece.is_empty() {
                 let style = if hit { plain.patch(mark) } else { plain };
-                self.left.push((Safe::strip(&std::mem::take(&mut piece)), style));
+                self.left
+                    .push((Safe::strip(&std::mem::take(&mut piece)), style));
             }
             hit = marked;
             piece.push(c);
@@ -85,7 +92,8 @@ impl Row {
         if !self.right.is_empty() {
             self = self.right("   ", Style::new());
         }
-        self.right(key, styles.0).right(&format!(" {says}"), styles.1)
+        self.right(key, styles.0)
+            .right(&format!(" {says}"), styles.1)
     }
 
     /// Columns of the left pieces.
@@ -104,7 +112,11 @@ impl Row {
         let left = self.width();
         // The right side gives way when too little of the left would stay.
         let keeps = right > 0 && (left + GAP + right <= room || room >= right + GAP + room / 3);
-        let most = if keeps { room - right - GAP.min(room - right) } else { room };
+        let most = if keeps {
+            room - right - GAP.min(room - right)
+        } else {
+            room
+        };
         put(buf, (area.x, area.y), &self.left, most);
         if keeps {
             let x = area.x + (room - right) as u16;
@@ -156,12 +168,18 @@ mod tests {
         let area = Rect::new(0, 0, width, 1);
         let mut buf = Buffer::empty(area);
         row.draw(area, &mut buf);
-        (0..width).map(|x| buf[(x, 0)].symbol()).collect::<String>().trim_end().to_owned()
+        (0..width)
+            .map(|x| buf[(x, 0)].symbol())
+            .collect::<String>()
+            .trim_end()
+            .to_owned()
     }
 
     #[test]
     fn what_does_not_fit_is_cut_with_a_mark_and_the_right_side_stays() {
-        let row = Row::new().text("a long label here", Style::new()).right("12s", Style::new());
+        let row = Row::new()
+            .text("a long label here", Style::new())
+            .right("12s", Style::new());
         assert_eq!(drawn(&row, 40), "a long label here                    12s");
         assert_eq!(drawn(&row, 16), "a long lab…  12s");
         assert_eq!(drawn(&row, 4), "a l…");

@@ -30,7 +30,12 @@ pub fn rows(state: &State, width: usize, now: Millis) -> Vec<Row> {
     rows.push(Row::new());
     rows.push(hints(state));
     for problem in state.keys.problems() {
-        rows.push(Row::new().fixed(theme.glyphs.warn, theme.amber()).gap(1).text(problem, theme.dim()));
+        rows.push(
+            Row::new()
+                .fixed(theme.glyphs.warn, theme.amber())
+                .gap(1)
+                .text(problem, theme.dim()),
+        );
     }
     rows
 }
@@ -43,7 +48,12 @@ fn place(state: &State) -> Row {
         Some(place) => {
             words.push(place.worktree.clone());
             let git = [place.branch.as_str(), place.git_state.as_str()];
-            words.push(git.into_iter().filter(|w| !w.is_empty()).collect::<Vec<_>>().join(", "));
+            words.push(
+                git.into_iter()
+                    .filter(|w| !w.is_empty())
+                    .collect::<Vec<_>>()
+                    .join(", "),
+            );
             for (name, tokens) in &place.instructions {
                 words.push(format!("{name} {} tok", numbers::tokens(*tokens, false)));
             }
@@ -66,7 +76,11 @@ fn counted(count: u32, one: &str, many: &str) -> String {
 fn session_row(state: &State, session: &SessionSummary, at: (usize, usize), now: Millis) -> Row {
     let theme = &state.theme;
     let (index, width) = at;
-    let key = if index == 0 { state.keys.key(Action::Sessions) } else { String::new() };
+    let key = if index == 0 {
+        state.keys.key(Action::Sessions)
+    } else {
+        String::new()
+    };
     let title = if session.info.title.is_empty() {
         &session.first_prompt
     } else {
@@ -78,20 +92,39 @@ fn session_row(state: &State, session: &SessionSummary, at: (usize, usize), now:
     let end = WIDTH.min(width);
     // Cut by the end of the row, so that titles and days stand in columns.
     let room = end.saturating_sub(TITLE + when.chars().count().max(9) + share.len() + 6);
-    let title: String = title.chars().filter(|c| !c.is_control()).take(room).collect();
+    let title: String = title
+        .chars()
+        .filter(|c| !c.is_control())
+        .take(room)
+        .collect();
     let row = row.text(&title, theme.dim());
     if end < 60 {
         return row;
     }
     let column = end.saturating_sub(when.chars().count());
-    let share_at = (end - 13).min(column.saturating_sub(3)).saturating_sub(share.len());
-    row.to(share_at).text(&share, theme.dim()).to(column).text(&when, theme.dim())
+    let share_at = (end - 13)
+        .min(column.saturating_sub(3))
+        .saturating_sub(share.len());
+    row.to(share_at)
+        .text(&share, theme.dim())
+        .to(column)
+        .text(&when, theme.dim())
 }
 
 fn hints(state: &State) -> Row {
     let theme = &state.theme;
-    let pairs = [("@", "file"), ("/", "command"), ("!", "shell"), ("$", "skill"), ("?", "keys")];
-    let skills = state.start.place.as_ref().is_none_or(|place| place.skills > 0);
+    let pairs = [
+        ("@", "file"),
+        ("/", "command"),
+        ("!", "shell"),
+        ("$", "skill"),
+        ("?", "keys"),
+    ];
+    let skills = state
+        .start
+        .place
+        .as_ref()
+        .is_none_or(|place| place.skills > 0);
     let mut row = Row::new();
     for (sign, word) in pairs.into_iter().filter(|(sign, _)| *sign != "$" || skills) {
         if row.width() > 0 {
@@ -105,26 +138,46 @@ fn hints(state: &State) -> Row {
 fn onboarding(state: &State, reason: &str, found: &[String]) -> Vec<Row> {
     let theme = &state.theme;
     let mut rows = vec![
-        Row::new().fixed(theme.glyphs.ask, theme.amber()).gap(1).text(reason, theme.bold()),
+        Row::new()
+            .fixed(theme.glyphs.ask, theme.amber())
+            .gap(1)
+            .text(reason, theme.bold()),
         Row::new(),
     ];
     if found.is_empty() {
-        rows.push(Row::new().fixed("No key in the environment, no local model server.", theme.dim()));
+        rows.push(Row::new().fixed(
+            "No key in the environment, no local model server.",
+            theme.dim(),
+        ));
     } else {
         rows.push(Row::new().fixed("Found", theme.dim()));
         for line in found {
-            let row = Row::new().gap(2).fixed(theme.glyphs.done, theme.good()).gap(1);
+            let row = Row::new()
+                .gap(2)
+                .fixed(theme.glyphs.done, theme.good())
+                .gap(1);
             rows.push(row.text(line, theme.default()));
         }
     }
     rows.push(Row::new());
     let choices = [
-        ("/demo", "watch a scripted demonstration: a real bug, found, fixed and tested"),
+        (
+            "/demo",
+            "watch a scripted demonstration: a real bug, found, fixed and tested",
+        ),
         ("/model", "choose a model of what was found"),
-        ("dunlin auth", "store a key (in the shell), or set ANTHROPIC_API_KEY, OPENAI_API_KEY, …"),
+        (
+            "dunlin auth",
+            "store a key (in the shell), or set ANTHROPIC_API_KEY, OPENAI_API_KEY, …",
+        ),
     ];
     for (command, says) in choices {
-        rows.push(Row::new().fixed(command, theme.accent()).to(14).fixed(says, theme.dim()));
+        rows.push(
+            Row::new()
+                .fixed(command, theme.accent())
+                .to(14)
+                .fixed(says, theme.dim()),
+        );
     }
     rows
 }

@@ -24,12 +24,25 @@ pub fn row(state: &State, now: Millis) -> Option<Row> {
     match (state.phase(), status) {
         (Phase::Asking, _) if state.asks.current().is_some() => None,
         (Phase::Idle, _) | (_, None) => idle(state),
-        (Phase::Retrying { attempt, limit, next, error }, Some(status)) => {
+        (
+            Phase::Retrying {
+                attempt,
+                limit,
+                next,
+                error,
+            },
+            Some(status),
+        ) => {
             let attempt = limit.map_or_else(
                 || format!("attempt {attempt}"),
                 |limit| format!("attempt {attempt} of {limit}"),
             );
-            Some(retrying(state, status, (&attempt, error), (next - now).max(0)))
+            Some(retrying(
+                state,
+                status,
+                (&attempt, error),
+                (next - now).max(0),
+            ))
         }
         (Phase::Compacting { .. }, Some(status)) => Some(compacting(state, status, now)),
         (phase, Some(status)) => Some(working(state, status, phase, now)),
@@ -61,13 +74,19 @@ fn idle(state: &State) -> Option<Row> {
             .text(more, theme.dim())
     };
     if state.session.read_only {
-        return Some(warn("Read only", "open in another window; /fork goes on in a copy"));
+        return Some(warn(
+            "Read only",
+            "open in another window; /fork goes on in a copy",
+        ));
     }
     if state.session.cut {
         let row = warn("The last turn was cut off", "all that was said is kept");
         return Some(row.hint("enter", "continues it", styles(state)));
     }
-    state.sending.as_ref().map(|text| plain(state, "Sending", text))
+    state
+        .sending
+        .as_ref()
+        .map(|text| plain(state, "Sending", text))
 }
 
 fn retrying(state: &State, status: &Status, why: (&str, &Fault), left: Millis) -> Row {
@@ -79,7 +98,10 @@ fn retrying(state: &State, status: &Status, why: (&str, &Fault), left: Millis) -
     } else {
         format!("Retrying in {}", numbers::elapsed(seconds * 1_000))
     };
-    let row = Row::new().fixed(theme.glyphs.retry, theme.amber()).gap(1).text(&what, theme.amber());
+    let row = Row::new()
+        .fixed(theme.glyphs.retry, theme.amber())
+        .gap(1)
+        .text(&what, theme.amber());
     if state.is_narrow() {
         return row.right(&state.keys.key(Action::RetryNow), theme.accent());
     }
@@ -89,12 +111,19 @@ fn retrying(state: &State, status: &Status, why: (&str, &Fault), left: Millis) -
         .gap(3)
         .text(model, theme.dim())
         .hint(&state.keys.key(Action::RetryNow), "now", styles(state))
-        .hint(&state.keys.key(Action::OtherModel), "other model", styles(state))
+        .hint(
+            &state.keys.key(Action::OtherModel),
+            "other model",
+            styles(state),
+        )
         .hint(&state.keys.key(Action::Escape), "stop", styles(state))
 }
 
 fn since(status: &Status, now: Millis) -> String {
-    status.turn_started.map(|at| numbers::elapsed(now - at)).unwrap_or_default()
+    status
+        .turn_started
+        .map(|at| numbers::elapsed(now - at))
+        .unwrap_or_default()
 }
 
 fn compacting(state: &State, status: &Status, now: Millis) -> Row {
@@ -106,7 +135,11 @@ fn compacting(state: &State, status: &Status, now: Millis) -> Row {
         .gap(3)
         .text(&since(status, now), theme.dim());
     let row = down(state, status, row);
-    row.hint(&state.keys.key(Action::Escape), "cancel, nothing is lost", styles(state))
+    row.hint(
+        &state.keys.key(Action::Escape),
+        "cancel, nothing is lost",
+        styles(state),
+    )
 }
 
 fn down(state: &State, status: &Status, row: Row) -> Row {
@@ -114,21 +147,35 @@ fn down(state: &State, status: &Status, row: Row) -> Row {
         return row;
     }
     let theme = &state.theme;
-    let count = format!("{} {}", theme.glyphs.down, numbers::tokens(status.turn_output, false));
+    let count = format!(
+        "{} {}",
+        theme.glyphs.down,
+        numbers::tokens(status.turn_output, false)
+    );
     row.gap(3).text(&count, theme.dim())
 }
 
 fn working(state: &State, status: &Status, phase: &Phase, now: Millis) -> Row {
     let theme = &state.theme;
-    let spin = theme.glyphs.spin((now / super::SPIN_MS) as usize, state.motion());
+    let spin = theme
+        .glyphs
+        .spin((now / super::SPIN_MS) as usize, state.motion());
     let step = state.session.plan.as_ref().and_then(|plan| {
-        plan.current().map(|(text, at)| (text.to_owned(), format!("{at}/{}", plan.items.len())))
+        plan.current()
+            .map(|(text, at)| (text.to_owned(), format!("{at}/{}", plan.items.len())))
     });
     let (what, progress) = step.unwrap_or_else(|| (doing(phase).to_owned(), String::new()));
     // Under 80 columns the step keeps its first words.
-    let what = if state.is_narrow() { shortened(&what, 14) } else { what };
+    let what = if state.is_narrow() {
+        shortened(&what, 14)
+    } else {
+        what
+    };
     let gap = if state.is_narrow() { 2 } else { 3 };
-    let mut row = Row::new().fixed(spin, theme.accent()).gap(1).text(&what, theme.default());
+    let mut row = Row::new()
+        .fixed(spin, theme.accent())
+        .gap(1)
+        .text(&what, theme.default());
     if !progress.is_empty() {
         row = row.gap(2).text(&progress, theme.dim());
     }
@@ -179,7 +226,11 @@ pub fn queue(state: &State) -> Vec<Row> {
     if let Some(text) = state.sending.as_ref().filter(|_| state.is_running()) {
         let theme = &state.theme;
         let row = Row::new().fixed(theme.glyphs.later, theme.dim()).gap(1);
-        rows.push(row.text("sending", theme.dim()).to(QUEUE_TEXT).text(text, theme.default()));
+        rows.push(
+            row.text("sending", theme.dim())
+                .to(QUEUE_TEXT)
+                .text(text, theme.default()),
+        );
     }
     let total = queue.guidance.len() + queue.follow_ups.len();
     for (at, item) in queue.guidance.iter().enumerate() {
@@ -206,8 +257,17 @@ fn queued(state: &State, item: &QueueItem, place: (bool, bool, usize)) -> Row {
         (false, true) => (theme.glyphs.later, theme.amber(), "paused"),
         (false, false) => (theme.glyphs.later, theme.dim(), "then"),
     };
-    let text = item.input.text.split_whitespace().collect::<Vec<_>>().join(" ");
-    let row = Row::new().fixed(glyph, style).gap(1).text(word, style).to(QUEUE_TEXT);
+    let text = item
+        .input
+        .text
+        .split_whitespace()
+        .collect::<Vec<_>>()
+        .join(" ");
+    let row = Row::new()
+        .fixed(glyph, style)
+        .gap(1)
+        .text(word, style)
+        .to(QUEUE_TEXT);
     let row = row.text(&text, theme.default());
     if !first || state.is_narrow() {
         return row;
@@ -242,7 +302,8 @@ pub fn context_line(state: &State, gauge: ContextGauge, area: Rect, buf: &mut Bu
     let theme = &state.theme;
     let width = u64::from(area.width);
     let share = |tokens: u64| {
-        if gauge.window == 0 { 0 } else { ((tokens * width + gauge.window / 2) / gauge.window).min(width) }
+        let rounded = (tokens * width + gauge.window / 2).checked_div(gauge.window);
+        rounded.unwrap_or(0).min(width)
     };
     let used = share(gauge.used);
     let pruned = share(gauge.used + gauge.pruned).max(used) - used;
@@ -257,8 +318,14 @@ pub fn context_line(state: &State, gauge: ContextGauge, area: Rect, buf: &mut Bu
     for x in 0..width {
         let (glyph, style) = if Some(x) == compact {
             let passed = x < used;
-            (if passed { theme.glyphs.compact_passed } else { theme.glyphs.compact_at },
-             if passed { style } else { theme.dim() })
+            (
+                if passed {
+                    theme.glyphs.compact_passed
+                } else {
+                    theme.glyphs.compact_at
+                },
+                if passed { style } else { theme.dim() },
+            )
         } else if x < used {
             (theme.glyphs.used, style)
         } else if x < used + pruned {
