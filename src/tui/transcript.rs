@@ -1,14 +1,38 @@
 //! The transcript: a list of cells, the place in it that is on screen, selection and search.
 //!
 //! The view renders it, `update` applies events and keys to it. Pure: no I/O, no clock (`now` is
-//! passed in), no thread before `poll_highlights`.
+//! passed in), no thread before `poll_highlights`. Memory is bounded by what cells keep (a few KB of
+//! a tool's output) and by `MEMORY`: beyond it the oldest messages are dropped while they are far
+//! from the screen, and asked for again (`wants_older`) when they come near.
+
+mod apply;
+mod list;
+mod render;
+
+use std::collections::HashMap;
+use std::sync::Arc;
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
-use crate::protocol::{Event, MessageId, Millis, PartId};
+use crate::protocol::{AskId, Event, MessageId, Millis, NoticeLevel, PartId, Phase, TurnEnd};
+use crate::tui::cells::Cell;
+use crate::tui::scroll::anchor::{Move, Position, Unit};
+use crate::tui::scroll::find::Find;
+use crate::tui::scroll::select::{Place, Selection};
 use crate::tui::term::sanitise::Safe;
+use crate::tui::text::cache::Cache;
+use crate::tui::text::highlight::{Highlights, Worker};
 use crate::tui::theme::Theme;
+
+/// Bytes of cells beyond which the oldest messages are dropped.
+const MEMORY: usize = 24 * 1024 * 1024;
+
+/// Cells that are never dropped for memory.
+const KEPT_CELLS: usize = 400;
+
+/// Events between two looks at the memory.
+const LOOK_EVERY: u32 = 512;
 
 /// How a frame is to look.
 #[derive(Debug, Clone, Copy)]
@@ -54,128 +78,441 @@ pub struct Rendered {
 
 /// The transcript.
 #[derive(Debug, Default)]
-pub struct Transcript {}
+pub struct Transcript {
+    list: list::List,
+    cache: Cache,
+    highlights: Highlights,
+    worker: Worker,
+    position: Position,
+    moves: Vec<Move>,
+    selection: Option<Selection>,
+    find: Option<Find>,
+    /// What each row of the last area showed: unit and row; no row for a gap.
+    screen: Vec<Option<(Unit, Option<usize>)>>,
+    area: Rect,
+    last_width: u16,
+    theme: Option<Theme>,
+    theme_version: u32,
+    new_activity: bool,
+    near_top: bool,
+    /// True if there is history before what is loaded.
+    older: bool,
+    /// The message for which older history was asked.
+    asked_older: Option<MessageId>,
+    asks: HashMap<AskId, PartId>,
+    events: u32,
+}
+
+/// True for a cell that shows nothing (yet).
+fn is_hidden(cell: &Cell) -> bool {
+    match cell {
+        Cell::Answer(answer) => answer.stream.is_blank(),
+        Cell::Prompt(prompt) => prompt.text.trim().is_empty(),
+        Cell::Thought(thought) => {
+            thought.text.trim().is_empty()
+                && thought.end.is_some_and(|end| end - thought.start < 1000)
+        }
+        _ => false,
+    }
+}
 
 impl Transcript {
     /// An empty one.
     pub fn new() -> Self {
         Self::default()
     }
+
     /// Takes an event in; events that say nothing to a transcript are ignored.
     pub fn apply(&mut self, event: &Event, now: Millis) {
-        let _ = (event, now);
-    }
-    /// Forgets everything.
-    pub fn clear(&mut self) {
-        *self = Self::new();
-    }
-    /// True if there is nothing to show.
-    pub fn is_empty(&self) -> bool {
-        true
-    }
-    /// Draws what is visible; the newest row stands at the bottom of `area`.
-    pub fn render(&mut self, area: Rect, buf: &mut Buffer, look: &Look<'_>) -> Rendered {
-        let _ = (area, buf, look);
-        Rendered {
-            at_bottom: true,
-            ..Rendered::default()
+        if self.take(event, now) && self.position != Position::Latest {
+            self.new_activity = true;
+        }
+        self.events += 1;
+        if self.events >= LOOK_EVERY {
+            self.events = 0;
+            self.bound_memory();
         }
     }
-    /// Scrolls by rows; negative is up.
-    pub fn scroll_lines(&mut self, delta: i32) {
-        let _ = delta;
-    }
-    /// Scrolls by screens (less two rows); negative is up.
-    pub fn page(&mut self, delta: i32) {
-        let _ = delta;
-    }
-    /// To the first row of what is loaded.
-    pub fn to_top(&mut self) {}
-    /// To the newest row, and stays there.
-    pub fn to_bottom(&mut self) {}
-    /// True if it stays at the newest row.
-    pub fn is_at_bottom(&self) -> bool {
+
+    /// True if the event added or changed something at the end.
+    fn take(&mut self, event: &Event, now: Millis) -> bool {
+        let list = &mut self.list;
+        match event {
+            Event::SessionStarted { .. } => {
+                self.clear();
+                return false;
+            }
+            Event::History {
+                messages,
+                parts,
+                first,
+            } => {
+                self.history(messages, parts, *first, now);
+                return false;
+            }
+            Event::MessageCreated { message } | Event::MessageUpdated { message } => {
+                apply::message(list, message);
+            }
+            Event::PartUpdated { part } => apply::part(list, part, now),
+            Event::PartDelta { part, delta, .. } => return apply::delta(list, *part, delta),
+            Event::Retry { attempt, error, .. } => apply::retry(list, *attempt, error, None),
+            Event::Compacted {
+                before_tokens,
+                after_tokens,
+                ..
+            } => {
+                let (before, after) = (*before_tokens, *after_tokens);
+                apply::compaction_figures(list, apply::Figures::Done { before, after, now });
+            }
+            Event::Pruned {
+                count,
+                tokens_saved,
+            } => {
+                let text = format!(
+                    "Pruned {count} old tool {} from the context, about {tokens_saved} tokens. /context brings them back.",
+                    if *count == 1 { "result" } else { "results" },
+                );
+                apply::notice(list, NoticeLevel::Info, &text);
+            }
+            Event::Notice { level, text } => apply::notice(list, *level, text),
+            Event::Error { error } => apply::failure(list, error),
+            Event::TurnFinished { reason } => {
+                apply::close(list, now);
+                if let Some(text) = end_words(*reason) {
+                    apply::notice(list, NoticeLevel::Warning, text);
+                }
+            }
+            Event::BranchChanged { tip, .. } => {
+                apply::branch(list, *tip);
+                self.selection = None;
+            }
+            Event::Status(status) => {
+                if let Phase::Compacting { messages, tokens } = status.phase {
+                    apply::compaction_figures(list, apply::Figures::Running { messages, tokens });
+                }
+                return false;
+            }
+            Event::Asked { ask } => {
+                let Some(part) = ask.part else { return false };
+                self.asks.insert(ask.id, part);
+                apply::asked(list, part, true);
+            }
+            Event::AskClosed { ask } => {
+                let Some(part) = self.asks.remove(ask) else {
+                    return false;
+                };
+                apply::asked(list, part, false);
+            }
+            _ => return false,
+        }
         true
     }
+
+    fn history(
+        &mut self,
+        messages: &[crate::protocol::Message],
+        parts: &[crate::protocol::Part],
+        first: bool,
+        now: Millis,
+    ) {
+        let page = apply::page(&self.list, messages, parts, now);
+        let newest = self.list.iter().rev().find_map(|entry| entry.message);
+        let begins = messages.iter().map(|message| message.id).min();
+        if let (Some(newest), Some(begins)) = (newest, begins)
+            && begins > newest
+        {
+            // A redo brings messages back that come after what is there.
+            let older = std::mem::replace(&mut self.list, page);
+            self.list.prepend(older);
+        } else {
+            self.list.prepend(page);
+            self.older = !first;
+        }
+        self.asked_older = None;
+    }
+
+    /// Drops the oldest messages if too much is held and the screen is far from them.
+    fn bound_memory(&mut self) {
+        if self.position == Position::Latest
+            && self.list.len() > KEPT_CELLS
+            && self.list.weight() > MEMORY
+        {
+            let left = (self.list.len() / 2).max(KEPT_CELLS);
+            self.list.drop_oldest(left);
+            self.older = true;
+            self.selection = None;
+        }
+    }
+
+    /// Bytes held by cells and layouts, about.
+    pub fn weight(&self) -> usize {
+        self.list.weight() + self.cache.size().1
+    }
+
+    /// Forgets everything.
+    pub fn clear(&mut self) {
+        let worker = std::mem::take(&mut self.worker);
+        *self = Self {
+            worker,
+            ..Self::default()
+        };
+    }
+
+    /// True if there is nothing to show.
+    pub fn is_empty(&self) -> bool {
+        self.list.iter().all(|entry| is_hidden(&entry.cell))
+    }
+
+    /// Draws what is visible; the newest row stands at the bottom of `area`.
+    pub fn render(&mut self, area: Rect, buf: &mut Buffer, look: &Look<'_>) -> Rendered {
+        self.draw(area.intersection(buf.area), buf, look)
+    }
+
+    /// Scrolls by rows; negative is up.
+    pub fn scroll_lines(&mut self, delta: i32) {
+        if let Some(Move::Rows(rows)) = self.moves.last_mut() {
+            *rows = rows.saturating_add(delta);
+        } else {
+            self.moves.push(Move::Rows(delta));
+        }
+    }
+
+    /// Scrolls by screens (less two rows); negative is up.
+    pub fn page(&mut self, delta: i32) {
+        self.moves.push(Move::Pages(delta));
+    }
+
+    /// To the first row of what is loaded.
+    pub fn to_top(&mut self) {
+        self.moves = vec![Move::Top];
+    }
+
+    /// To the newest row, and stays there.
+    pub fn to_bottom(&mut self) {
+        self.moves.clear();
+        self.position = Position::Latest;
+    }
+
+    /// True if it stays at the newest row.
+    pub fn is_at_bottom(&self) -> bool {
+        self.position == Position::Latest && self.moves.is_empty()
+    }
+
     /// To the prompt before (negative) or after (positive) the top row.
     pub fn jump_prompt(&mut self, delta: i32) {
-        let _ = delta;
+        if delta != 0 {
+            self.moves.push(Move::Prompt(delta));
+        }
     }
+
+    fn cell_at(&self, row: u16) -> Option<usize> {
+        let (unit, _) = (*self.screen.get(usize::from(row))?)?;
+        self.list.index(unit.cell)
+    }
+
     /// Folds or unfolds the cell at a row of the last area (0 is its first row); true if it did.
     pub fn toggle_fold_at(&mut self, row: u16) -> bool {
-        let _ = row;
-        false
+        self.cell_at(row).is_some_and(|at| self.toggle(at))
     }
+
     /// Folds or unfolds the newest cell that can be; true if there is one.
     pub fn toggle_fold_last(&mut self) -> bool {
-        false
+        let last = (0..self.list.len()).rev().find(|at| {
+            self.list
+                .get(*at)
+                .is_some_and(|entry| entry.cell.can_unfold())
+        });
+        last.is_some_and(|at| self.toggle(at))
     }
-    /// The tool part shown at a row of the last area, for `Op::ReadOutput`.
+
+    fn toggle(&mut self, at: usize) -> bool {
+        match self.list.get_mut(at) {
+            Some(entry) if entry.cell.can_unfold() => {
+                entry.turned = !entry.turned;
+                true
+            }
+            _ => false,
+        }
+    }
+
+    /// The part shown at a row of the last area, for `Op::ReadOutput`.
     pub fn part_at(&self, row: u16) -> Option<PartId> {
-        let _ = row;
-        None
+        self.list.get(self.cell_at(row)?)?.part
     }
+
+    /// The newest tool call whose output is hidden in part, for `Op::ReadOutput`.
+    pub fn last_output(&self) -> Option<PartId> {
+        self.list.iter().rev().find_map(|entry| match &entry.cell {
+            Cell::Exec(_) | Cell::Call(_) | Cell::Task(_) | Cell::Edit(_) => entry.part,
+            _ => None,
+        })
+    }
+
+    /// The place under a column and row of the last area; gaps and blank rows mean the row below.
+    fn place(&self, column: u16, row: u16) -> Option<Place> {
+        let mut rows = self.screen.iter().enumerate().skip(usize::from(row));
+        let (at, (unit, row_of)) = rows.find_map(|(at, place)| {
+            Some((at, place.and_then(|(unit, row)| Some((unit, row?)))?))
+        })?;
+        let column = if at == usize::from(row) {
+            usize::from(column)
+        } else {
+            0
+        };
+        Some(Place {
+            unit,
+            row: row_of,
+            column,
+        })
+    }
+
     /// Begins a selection at a column and row of the last area.
     pub fn select_start(&mut self, column: u16, row: u16) {
-        let _ = (column, row);
+        self.selection = self.place(column, row).map(|place| Selection {
+            from: place,
+            to: place,
+            dragging: true,
+        });
     }
+
     /// Moves its end.
     pub fn select_drag(&mut self, column: u16, row: u16) {
-        let _ = (column, row);
+        let row = row.min(self.area.height.saturating_sub(1));
+        if let Some(place) = self.place(column, row)
+            && let Some(selection) = &mut self.selection
+        {
+            selection.to = place;
+        }
     }
+
     /// Ends it; a selection of nothing is cleared.
     pub fn select_end(&mut self, column: u16, row: u16) {
-        let _ = (column, row);
+        self.select_drag(column, row);
+        match &mut self.selection {
+            Some(selection) if selection.from == selection.to => self.selection = None,
+            Some(selection) => selection.dragging = false,
+            None => {}
+        }
     }
+
     /// Forgets it.
-    pub fn clear_selection(&mut self) {}
+    pub fn clear_selection(&mut self) {
+        self.selection = None;
+    }
+
     /// True if something is selected.
     pub fn has_selection(&self) -> bool {
-        false
+        self.selection
+            .is_some_and(|selection| selection.from != selection.to)
     }
+
     /// What is selected: without gutters, unwrapped.
     pub fn selected_text(&mut self) -> Option<String> {
-        None
+        if !self.has_selection() {
+            return None;
+        }
+        let places = self.ordered_selection()?;
+        let theme = self.theme.clone().unwrap_or_default();
+        let text = self.copied(places, &Look::new(&theme, 0));
+        Some(text).filter(|text| !text.is_empty())
     }
+
     /// Searches what is loaded (smart case); marks the hits; gives their number. Empty: ends it.
     pub fn find(&mut self, query: &str) -> usize {
-        let _ = query;
-        0
+        self.find = Find::new(query);
+        let Some(find) = &mut self.find else { return 0 };
+        for entry in self.list.iter().filter(|entry| !is_hidden(&entry.cell)) {
+            let hits = find.pattern.find_iter(&entry.cell.text()).count();
+            if hits > 0 {
+                find.hits.push((entry.id, hits));
+            }
+        }
+        find.count()
     }
+
     /// To the next hit below; its number from 1.
     pub fn find_next(&mut self) -> Option<usize> {
-        None
+        self.find_step(true)
     }
+
     /// To the next hit above; its number from 1.
     pub fn find_prev(&mut self) -> Option<usize> {
-        None
+        self.find_step(false)
     }
+
+    fn find_step(&mut self, forward: bool) -> Option<usize> {
+        let (cell, hit) = self.find.as_mut()?.step(forward)?;
+        let number = self.find.as_ref()?.number();
+        let theme = self.theme.clone().unwrap_or_default();
+        let look = Look::new(&theme, 0);
+        let mut place = self.hit_place(cell, hit, &look);
+        if place.is_none()
+            && let Some(at) = self.list.index(cell)
+            && self.toggle(at)
+        {
+            // It is in what a fold hides.
+            place = self.hit_place(cell, hit, &look);
+        }
+        let (unit, row) = place.unwrap_or((Unit { cell, part: 0 }, 0));
+        self.moves = vec![Move::To(unit, row)];
+        number
+    }
+
     /// All that is loaded as plain text of that width.
     pub fn plain_text(&mut self, width: u16) -> String {
-        let _ = width;
-        String::new()
+        let theme = self.theme.clone().unwrap_or_default();
+        self.plain(width, &Look::new(&theme, 0))
     }
+
     /// The last thing the assistant said, as Markdown.
     pub fn last_answer(&self) -> Option<String> {
-        None
+        self.list.iter().rev().find_map(|entry| match &entry.cell {
+            Cell::Answer(answer) if !answer.stream.is_blank() => Some(answer.stream.text()),
+            _ => None,
+        })
     }
+
     /// The text of the cell at a row of the last area, for copying.
     pub fn cell_text_at(&mut self, row: u16) -> Option<String> {
-        let _ = row;
-        None
+        Some(self.list.get(self.cell_at(row)?)?.cell.text())
     }
+
     /// The oldest loaded message, once, when the top of what is loaded comes near and there is more
     /// before it: send `Op::LoadOlder`.
     pub fn wants_older(&mut self) -> Option<MessageId> {
-        None
+        if !self.older || !self.near_top {
+            return None;
+        }
+        let oldest = self.list.oldest()?;
+        if self.asked_older == Some(oldest) {
+            return None;
+        }
+        self.asked_older = Some(oldest);
+        Some(oldest)
     }
+
     /// Takes in highlighting results and hands new work to the worker, which starts with the first
     /// piece of work. Call after a frame and on `wake`. True: draw again.
     pub fn poll_highlights(&mut self) -> bool {
-        false
+        self.worker.poll(&mut self.highlights)
     }
+
     /// Called from the worker's thread when results are ready.
-    pub fn set_waker(&mut self, wake: std::sync::Arc<dyn Fn() + Send + Sync>) {
-        drop(wake);
+    pub fn set_waker(&mut self, wake: Arc<dyn Fn() + Send + Sync>) {
+        self.worker.set_waker(wake);
     }
 }
+
+/// What the end of a turn says, where the messages do not.
+const fn end_words(reason: TurnEnd) -> Option<&'static str> {
+    match reason {
+        TurnEnd::DoomLoop => Some("The turn was stopped: the same calls came again and again."),
+        TurnEnd::Budget => Some("The turn was stopped: a budget or the step limit is reached."),
+        TurnEnd::Refused => Some("The turn ended with your refusal. Say what to do instead."),
+        TurnEnd::Done | TurnEnd::Interrupted | TurnEnd::Error => None,
+    }
+}
+
+#[cfg(test)]
+#[path = "transcript_tests.rs"]
+mod tests;

@@ -108,3 +108,200 @@ impl Highlights {
         self.version += 1;
     }
 }
+
+/// Called from the worker's thread when results are ready.
+type Wake = Arc<dyn Fn() + Send + Sync>;
+
+/// The worker: its thread lives from the first piece of work until this is dropped.
+#[derive(Default)]
+pub struct Worker {
+    wake: Option<Wake>,
+    #[cfg(feature = "highlight")]
+    line: Option<thread::Line>,
+}
+
+impl std::fmt::Debug for Worker {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Worker")
+    }
+}
+
+impl Worker {
+    /// Who is told when results are ready; takes effect when the thread starts.
+    pub fn set_waker(&mut self, wake: Wake) {
+        self.wake = Some(wake);
+    }
+
+    /// Hands over what is wanted, takes results in. True if there were any.
+    #[cfg(feature = "highlight")]
+    pub fn poll(&mut self, highlights: &mut Highlights) -> bool {
+        let wanted = std::mem::take(highlights.wanted.get_mut());
+        if self.line.is_none() && !wanted.is_empty() {
+            self.line = thread::Line::start(self.wake.clone());
+        }
+        let Some(line) = &self.line else { return false };
+        for job in wanted {
+            // Until its colours are there it is known as plain, so it is not wanted again.
+            highlights.done.insert(job.key, None);
+            line.send(job);
+        }
+        let mut news = false;
+        while let Some((key, painted)) = line.receive() {
+            highlights.insert(key, painted.map(Arc::new));
+            news = true;
+        }
+        news
+    }
+
+    /// Without the `highlight` feature code is plain.
+    #[cfg(not(feature = "highlight"))]
+    pub fn poll(&mut self, highlights: &mut Highlights) -> bool {
+        highlights.wanted.get_mut().clear();
+        false
+    }
+}
+
+#[cfg(feature = "highlight")]
+mod thread {
+    //! The worker's thread and its two channels.
+
+    use std::sync::mpsc::{Receiver, Sender, channel};
+
+    use syntect::parsing::{ParseState, ScopeStack, SyntaxReference, SyntaxSet};
+
+    use super::{Job, Key, Painted, Runs, Wake};
+    use crate::tui::theme::CodeKind;
+
+    /// Bytes of one line beyond which the rest of the code stays plain.
+    const LONGEST_LINE: usize = 2_000;
+
+    /// Both ends of the conversation with the thread.
+    pub(super) struct Line {
+        jobs: Sender<Job>,
+        results: Receiver<(Key, Option<Painted>)>,
+    }
+
+    impl Line {
+        /// Starts the thread; none if the system has none to give.
+        pub(super) fn start(wake: Option<Wake>) -> Option<Self> {
+            let (jobs, todo) = channel::<Job>();
+            let (done, results) = channel();
+            std::thread::Builder::new()
+                .name("highlight".to_owned())
+                .spawn(move || {
+                    let Ok(first) = todo.recv() else { return };
+                    let syntaxes = two_face::syntax::extra_newlines();
+                    for job in std::iter::once(first).chain(todo.iter()) {
+                        let painted = paint(&syntaxes, &job);
+                        if done.send((job.key, painted)).is_err() {
+                            return;
+                        }
+                        if let Some(wake) = &wake {
+                            wake();
+                        }
+                    }
+                })
+                .ok()?;
+            Some(Self { jobs, results })
+        }
+
+        pub(super) fn send(&self, job: Job) {
+            // If the thread is gone, code stays plain.
+            drop(self.jobs.send(job));
+        }
+
+        pub(super) fn receive(&self) -> Option<(Key, Option<Painted>)> {
+            self.results.try_recv().ok()
+        }
+    }
+
+    fn syntax<'a>(set: &'a SyntaxSet, language: &str) -> Option<&'a SyntaxReference> {
+        let name = match language.to_ascii_lowercase().as_str() {
+            "shell" | "console" | "shell-session" | "sh-session" => "bash".to_owned(),
+            "jsonc" | "json5" => "json".to_owned(),
+            "golang" => "go".to_owned(),
+            other => other.to_owned(),
+        };
+        set.find_syntax_by_token(&name)
+            .filter(|s| s.name != "Plain Text")
+    }
+
+    /// The colours of a piece of code; none if the language is not known.
+    pub(super) fn paint(set: &SyntaxSet, job: &Job) -> Option<Painted> {
+        let mut state = ParseState::new(syntax(set, &job.language)?);
+        let mut stack = ScopeStack::new();
+        let mut lines = Vec::new();
+        for line in job.code.split_inclusive('\n') {
+            if line.len() > LONGEST_LINE {
+                break;
+            }
+            let Ok(changes) = state.parse_line(line, set) else {
+                break;
+            };
+            let mut runs: Runs = Vec::new();
+            let end = line.trim_end_matches('\n').len();
+            let mut push = |to: usize, kind: CodeKind| {
+                let to = to.min(end) as u32;
+                match runs.last_mut() {
+                    Some((last, same)) if *same == kind => *last = to,
+                    Some((last, _)) if *last >= to => {}
+                    None if to == 0 => {}
+                    _ => runs.push((to, kind)),
+                }
+            };
+            for (at, change) in changes {
+                push(at, kind(&stack));
+                if stack.apply(&change).is_err() {
+                    return None;
+                }
+            }
+            push(end, kind(&stack));
+            runs.shrink_to_fit();
+            lines.push(runs);
+        }
+        Some(Painted { lines })
+    }
+
+    /// What the innermost scope that means something means.
+    fn kind(stack: &ScopeStack) -> CodeKind {
+        for scope in stack.as_slice().iter().rev() {
+            let name = scope.build_string();
+            let is = |prefix: &str| name.starts_with(prefix);
+            if is("comment") || is("punctuation.definition.comment") {
+                return CodeKind::Comment;
+            }
+            if is("string") || is("punctuation.definition.string") || is("constant.character") {
+                return CodeKind::String;
+            }
+            if is("constant") {
+                return CodeKind::Number;
+            }
+            if is("keyword.operator") || is("punctuation") {
+                return CodeKind::Plain;
+            }
+            if is("keyword") || is("storage.modifier") || is("storage.control") {
+                return CodeKind::Keyword;
+            }
+            if is("entity.name.function") || is("support.function") || is("variable.function") {
+                return CodeKind::Function;
+            }
+            if is("meta.annotation") || is("entity.other.attribute") || is("support.macro") {
+                return CodeKind::Attribute;
+            }
+            if is("storage") {
+                return CodeKind::Keyword;
+            }
+            if is("entity.name") || is("support.type") || is("support.class") {
+                return CodeKind::Type;
+            }
+            if is("variable") {
+                return CodeKind::Plain;
+            }
+        }
+        CodeKind::Plain
+    }
+}
+
+#[cfg(test)]
+#[path = "highlight_tests.rs"]
+mod tests;

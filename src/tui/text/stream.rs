@@ -114,6 +114,11 @@ impl Stream {
         self.source.trim().is_empty()
     }
 
+    /// Bytes of memory.
+    pub fn weight(&self) -> usize {
+        self.source.capacity() + self.blocks.capacity() * size_of::<Block>()
+    }
+
     /// True if the text so far is `text`.
     pub fn is(&self, text: &str) -> bool {
         let mut other = Self::default();

@@ -1,0 +1,61 @@
+//! What the user said: `❯ text`, on a tint.
+
+use super::frame::Cx;
+use super::words;
+use crate::tui::term::sanitise::Safe;
+use crate::tui::text::wrap::{self, Prefix};
+use crate::tui::text::{Row, Styled};
+
+/// Rows of a prompt that show while it is folded.
+const SHOWN: usize = 12;
+
+/// What the user said.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Prompt {
+    /// The text, verbatim.
+    pub text: String,
+    /// True if dunlin said it in the user's place.
+    pub synthetic: bool,
+}
+
+impl Prompt {
+    /// True if folding hides some of it.
+    pub fn is_long(&self) -> bool {
+        self.synthetic || self.text.len() > 600 || self.text.lines().count() > SHOWN
+    }
+
+    pub(super) fn lay_out(&self, cx: &Cx<'_>) -> Vec<Row> {
+        let theme = cx.theme;
+        if self.synthetic && !cx.unfolded {
+            let mut title = Styled::new();
+            title.fixed("Told the model   ", theme.dim());
+            title.push(
+                &Safe::strip(self.text.lines().next().unwrap_or_default()),
+                theme.thought(),
+            );
+            return vec![cx.header((theme.glyphs.later, theme.dim()), title, &[])];
+        }
+        let mut first = Styled::new();
+        first.pad(cx.geometry.glyph);
+        first.fixed(theme.glyphs.prompt, theme.accent());
+        first.pad(1);
+        let first = Prefix::gutter(first);
+        let rest = Prefix::blank(cx.geometry.text);
+        let mut rows: Vec<Row> = Vec::new();
+        for line in Safe::lines(&self.text) {
+            let line = Styled::of(&line, theme.default());
+            let prefix = if rows.is_empty() { &first } else { &rest };
+            rows.extend(wrap::wrap(&line, prefix, &rest, cx.geometry.right));
+        }
+        if rows.len() > SHOWN && !cx.unfolded {
+            let hidden = rows.len() - SHOWN + 1;
+            rows.truncate(SHOWN - 1);
+            let words = cx.dim(&Safe::strip(&words::count(hidden, "more row", "more rows")));
+            rows.push(cx.hidden(&words, true));
+        }
+        for row in &mut rows {
+            row.fill = Some(theme.tint_user());
+        }
+        rows
+    }
+}

@@ -1,0 +1,36 @@
+//! An attempt failed, another follows: `⟲ Overloaded (529)   this step starts again`.
+
+use super::failure;
+use super::frame::Cx;
+use crate::protocol::Fault;
+use crate::tui::text::{Row, Styled};
+
+/// An attempt failed, another follows.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Retry {
+    /// Which attempt failed, from 1.
+    pub attempt: u32,
+    /// Why.
+    pub error: Fault,
+    /// True if part of an answer stands above.
+    pub partial: bool,
+}
+
+impl Retry {
+    pub(super) fn lay_out(&self, cx: &Cx<'_>) -> Vec<Row> {
+        let theme = cx.theme;
+        let mut title = Styled::of(&failure::heading(&self.error), theme.default());
+        title.pad(3);
+        let words = if self.partial {
+            "the partial answer above is kept; this step starts again"
+        } else {
+            "this step starts again"
+        };
+        title.fixed(words, theme.dim());
+        let mut rows = vec![cx.header((theme.glyphs.retry, theme.amber()), title, &[])];
+        if cx.unfolded {
+            cx.prose(&self.error.message, theme.dim(), &mut rows);
+        }
+        rows
+    }
+}
