@@ -17,7 +17,12 @@ pub struct Hit {
 pub fn rank(query: &str, entries: &[&str], most: usize) -> Vec<Hit> {
     let query = query.trim();
     if query.is_empty() {
-        return (0..entries.len().min(most)).map(|index| Hit { index, marks: Vec::new() }).collect();
+        return (0..entries.len().min(most))
+            .map(|index| Hit {
+                index,
+                marks: Vec::new(),
+            })
+            .collect();
     }
     let mut matcher = Matcher::new(query, &Config::default());
     let mut found = matcher.match_list_indices(entries);
@@ -27,7 +32,10 @@ pub fn rank(query: &str, entries: &[&str], most: usize) -> Vec<Hit> {
         .map(|m| {
             let mut marks: Vec<usize> = m.indices.iter().map(|i| *i as usize).collect();
             marks.sort_unstable();
-            Hit { index: m.index as usize, marks }
+            Hit {
+                index: m.index as usize,
+                marks,
+            }
         })
         .collect()
 }

@@ -226,9 +226,16 @@ impl Default for Keymap {
 impl Keymap {
     /// The table, changed by the user's keys (action name to key names).
     pub fn new(changes: &BTreeMap<String, Vec<String>>) -> Self {
-        let mut map = Self { bound: Vec::new(), problems: Vec::new() };
+        let mut map = Self {
+            bound: Vec::new(),
+            problems: Vec::new(),
+        };
         for row in TABLE.iter().filter(|row| !changes.contains_key(row.name)) {
-            for key in row.keys.split_whitespace().filter_map(|name| name.parse().ok()) {
+            for key in row
+                .keys
+                .split_whitespace()
+                .filter_map(|name| name.parse().ok())
+            {
                 map.bound.push((row.context, key, row.action));
             }
         }
@@ -250,16 +257,21 @@ impl Keymap {
             let key: Key = match text.parse() {
                 Ok(key) => key,
                 Err(error) => {
-                    self.problems.push(format!("In [ui.keys], {name}: {error}."));
+                    self.problems
+                        .push(format!("In [ui.keys], {name}: {error}."));
                     continue;
                 }
             };
-            let taken = self.bound.iter().position(|(c, k, a)| {
-                *c == row.context && *k == key && *a != row.action
-            });
+            let taken = self
+                .bound
+                .iter()
+                .position(|(c, k, a)| *c == row.context && *k == key && *a != row.action);
             if let Some(at) = taken {
                 let (_, _, other) = self.bound.remove(at);
-                let other = TABLE.iter().find(|r| r.action == other).map_or("", |r| r.name);
+                let other = TABLE
+                    .iter()
+                    .find(|r| r.action == other)
+                    .map_or("", |r| r.name);
                 self.problems.push(format!(
                     "{key} is bound to `{name}` by [ui.keys] and no longer to `{other}`."
                 ));
@@ -285,7 +297,9 @@ impl Keymap {
     /// Every key of an action, joined by spaces.
     pub fn keys(&self, action: Action) -> String {
         let mine = self.bound.iter().filter(|(_, _, a)| *a == action);
-        mine.map(|(_, key, _)| key.to_string()).collect::<Vec<_>>().join("  ")
+        mine.map(|(_, key, _)| key.to_string())
+            .collect::<Vec<_>>()
+            .join("  ")
     }
 
     /// What is wrong with the user's keys, one sentence each.
@@ -296,12 +310,17 @@ impl Keymap {
 
 /// The name closest to `word`: most shared pairs of letters, then the shorter one.
 pub fn nearest<'a>(word: &str, names: impl Iterator<Item = &'a str>) -> &'a str {
-    names.max_by_key(|name| (closeness(word, name), usize::MAX - name.len())).unwrap_or("")
+    names
+        .max_by_key(|name| (closeness(word, name), usize::MAX - name.len()))
+        .unwrap_or("")
 }
 
 fn closeness(a: &str, b: &str) -> usize {
     let pairs = |text: &str| -> Vec<(char, char)> {
-        let padded: Vec<char> = std::iter::once('^').chain(text.chars()).chain(['$']).collect();
+        let padded: Vec<char> = std::iter::once('^')
+            .chain(text.chars())
+            .chain(['$'])
+            .collect();
         padded.windows(2).map(|w| (w[0], w[1])).collect()
     };
     let (mut left, right) = (pairs(a), pairs(b));
@@ -324,10 +343,23 @@ pub fn document() -> String {
          \"ctrl+j\"]\n```\n",
     );
     for (context, heading) in Context::ALL {
-        let _ = write!(text, "\n## {heading}\n\n| keys | action | what it does |\n| --- | --- | --- |\n");
+        let _ = write!(
+            text,
+            "\n## {heading}\n\n| keys | action | what it does |\n| --- | --- | --- |\n"
+        );
         for row in TABLE.iter().filter(|row| row.context == context) {
-            let keys: Vec<String> = row.keys.split_whitespace().map(|k| format!("`{k}`")).collect();
-            let _ = writeln!(text, "| {} | `{}` | {} |", keys.join(" "), row.name, row.says);
+            let keys: Vec<String> = row
+                .keys
+                .split_whitespace()
+                .map(|k| format!("`{k}`"))
+                .collect();
+            let _ = writeln!(
+                text,
+                "| {} | `{}` | {} |",
+                keys.join(" "),
+                row.name,
+                row.says
+            );
         }
     }
     text
@@ -347,7 +379,11 @@ mod tests {
                 // Two actions on ctrl+e in the composer: unfold comes when nothing is written.
                 let shared = matches!(row.action, Action::Unfold);
                 if let Some(other) = seen.insert((row.context, key), row.name) {
-                    assert!(shared, "{key} does `{other}` and `{}` in {:?}", row.name, row.context);
+                    assert!(
+                        shared,
+                        "{key} does `{other}` and `{}` in {:?}",
+                        row.name, row.context
+                    );
                 }
             }
         }
@@ -377,7 +413,10 @@ mod tests {
             map.action(&[Context::Popup, Context::Composer], enter),
             Some(Action::PopupRun)
         );
-        assert_eq!(map.action(&[Context::Composer], enter), Some(Action::Submit));
+        assert_eq!(
+            map.action(&[Context::Composer], enter),
+            Some(Action::Submit)
+        );
     }
 
     #[test]
@@ -388,6 +427,10 @@ mod tests {
             std::fs::write(&path, document()).expect("docs/keys.md is written");
         }
         let on_disk = std::fs::read_to_string(&path).unwrap_or_default();
-        assert_eq!(on_disk, document(), "run the tests once with DUNLIN_WRITE_DOCS=1");
+        assert_eq!(
+            on_disk,
+            document(),
+            "run the tests once with DUNLIN_WRITE_DOCS=1"
+        );
     }
 }

@@ -18,7 +18,9 @@ const KILLS: usize = 30;
 /// The id of the chip that this character stands for.
 pub fn chip_id(c: char) -> Option<usize> {
     let code = u32::from(c);
-    (CHIP_BASE..=CHIP_END).contains(&code).then(|| (code - CHIP_BASE) as usize)
+    (CHIP_BASE..=CHIP_END)
+        .contains(&code)
+        .then(|| (code - CHIP_BASE) as usize)
 }
 
 /// What the last edit was, so that edits of one kind are undone together.
@@ -125,7 +127,8 @@ impl Buffer {
     /// Takes the last edit group back.
     pub fn undo(&mut self) {
         if let Some((text, cursor)) = self.undo.pop() {
-            self.redo.push((std::mem::replace(&mut self.text, text), self.cursor));
+            self.redo
+                .push((std::mem::replace(&mut self.text, text), self.cursor));
             self.cursor = cursor;
             self.moved();
         }
@@ -134,7 +137,8 @@ impl Buffer {
     /// Brings back what undo took.
     pub fn redo(&mut self) {
         if let Some((text, cursor)) = self.redo.pop() {
-            self.undo.push((std::mem::replace(&mut self.text, text), self.cursor));
+            self.undo
+                .push((std::mem::replace(&mut self.text, text), self.cursor));
             self.cursor = cursor;
             self.moved();
         }
@@ -149,7 +153,12 @@ impl Buffer {
     }
 
     fn grapheme_left(&self) -> usize {
-        self.cursor - self.before().graphemes(true).next_back().map_or(0, str::len)
+        self.cursor
+            - self
+                .before()
+                .graphemes(true)
+                .next_back()
+                .map_or(0, str::len)
     }
 
     fn grapheme_right(&self) -> usize {
@@ -173,7 +182,9 @@ impl Buffer {
     }
 
     fn line_end(&self) -> usize {
-        self.after().find('\n').map_or(self.text.len(), |at| self.cursor + at)
+        self.after()
+            .find('\n')
+            .map_or(self.text.len(), |at| self.cursor + at)
     }
 
     /// One grapheme left.
@@ -238,19 +249,29 @@ impl Buffer {
     /// Cuts to the end of the line; at the end, the line break.
     pub fn kill_to_end(&mut self) {
         let end = self.line_end();
-        let end = if end == self.cursor { self.grapheme_right() } else { end };
+        let end = if end == self.cursor {
+            self.grapheme_right()
+        } else {
+            end
+        };
         self.kill(self.cursor..end, false);
     }
 
     /// Cuts to the start of the line; at the start, the line break before.
     pub fn kill_to_start(&mut self) {
         let start = self.line_start();
-        let start = if start == self.cursor { self.grapheme_left() } else { start };
+        let start = if start == self.cursor {
+            self.grapheme_left()
+        } else {
+            start
+        };
         self.kill(start..self.cursor, true);
     }
 
     fn kill(&mut self, range: Range<usize>, backwards: bool) {
-        let Some(cut) = self.text.get(range.clone()).filter(|cut| !cut.is_empty()) else { return };
+        let Some(cut) = self.text.get(range.clone()).filter(|cut| !cut.is_empty()) else {
+            return;
+        };
         let cut = cut.to_owned();
         let joins = self.group == Group::Killing;
         self.remember(Group::None);
@@ -291,11 +312,22 @@ impl Buffer {
 
     /// Swaps the graphemes around the cursor.
     pub fn transpose(&mut self) {
-        let at = if self.cursor == self.line_end() { self.grapheme_left() } else { self.cursor };
-        let here = Self { text: self.text.clone(), cursor: at, ..Self::default() };
+        let at = if self.cursor == self.line_end() {
+            self.grapheme_left()
+        } else {
+            self.cursor
+        };
+        let here = Self {
+            text: self.text.clone(),
+            cursor: at,
+            ..Self::default()
+        };
         let (from, to) = (here.grapheme_left(), here.grapheme_right());
-        if from < at && at < to && !self.text[from..to].contains('\n') {
-            let swapped = format!("{}{}", &self.text[at..to], &self.text[from..at]);
+        let (Some(left), Some(right)) = (self.text.get(from..at), self.text.get(at..to)) else {
+            return;
+        };
+        if !left.is_empty() && !right.is_empty() && !left.contains('\n') && right != "\n" {
+            let swapped = format!("{right}{left}");
             self.replace(from..to, &swapped);
         }
     }
@@ -324,7 +356,8 @@ impl Buffer {
 }
 
 fn is_word(word: &str) -> bool {
-    word.chars().any(|c| c.is_alphanumeric() || c == '_' || chip_id(c).is_some())
+    word.chars()
+        .any(|c| c.is_alphanumeric() || c == '_' || chip_id(c).is_some())
 }
 
 /// One row of wrapped text.
@@ -339,7 +372,10 @@ pub struct Row {
 /// Wraps text to `width` columns, at words where it can; `shown` gives the width of a grapheme.
 pub fn layout(text: &str, width: usize, shown: impl Fn(&str) -> usize) -> Vec<Row> {
     let width = width.max(2);
-    let mut rows = vec![Row { range: 0..0, cells: Vec::new() }];
+    let mut rows = vec![Row {
+        range: 0..0,
+        cells: Vec::new(),
+    }];
     let mut col = 0;
     let mut gap: Option<usize> = None;
     for (at, grapheme) in text.grapheme_indices(true) {
@@ -348,7 +384,10 @@ pub fn layout(text: &str, width: usize, shown: impl Fn(&str) -> usize) -> Vec<Ro
             rows[row].cells.push((at, col));
             rows[row].range.end = at;
             let next = at + grapheme.len();
-            rows.push(Row { range: next..next, cells: Vec::new() });
+            rows.push(Row {
+                range: next..next,
+                cells: Vec::new(),
+            });
             (col, gap) = (0, None);
             continue;
         }
@@ -367,8 +406,14 @@ pub fn layout(text: &str, width: usize, shown: impl Fn(&str) -> usize) -> Vec<Ro
             let base = moved.first().map_or(col, |(_, c)| *c);
             rows[row].range.end = from;
             col -= base;
-            let cells = moved.into_iter().map(|(byte, c)| (byte, c - base)).collect();
-            rows.push(Row { range: from..from, cells });
+            let cells = moved
+                .into_iter()
+                .map(|(byte, c)| (byte, c - base))
+                .collect();
+            rows.push(Row {
+                range: from..from,
+                cells,
+            });
             gap = None;
         }
         if let Some(row) = rows.last_mut() {
@@ -382,7 +427,10 @@ pub fn layout(text: &str, width: usize, shown: impl Fn(&str) -> usize) -> Vec<Ro
     }
     if col >= width {
         // The cursor needs a place after a full row.
-        rows.push(Row { range: text.len()..text.len(), cells: Vec::new() });
+        rows.push(Row {
+            range: text.len()..text.len(),
+            cells: Vec::new(),
+        });
         col = 0;
     }
     if let Some(row) = rows.last_mut() {
@@ -403,7 +451,11 @@ pub fn position(rows: &[Row], at: usize) -> (usize, usize) {
 
 /// Columns that a grapheme takes when it is shown as itself.
 pub fn grapheme_width(grapheme: &str) -> usize {
-    if grapheme == "\t" { 4 } else { grapheme.width().min(2) }
+    if grapheme == "\t" {
+        4
+    } else {
+        grapheme.width().min(2)
+    }
 }
 
 #[cfg(test)]

@@ -164,7 +164,11 @@ const NAMES: [(&str, Code); 16] = [
 
 impl fmt::Display for Key {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (bit, name) in [(Mods::CTRL, "ctrl+"), (Mods::ALT, "alt+"), (Mods::SHIFT, "shift+")] {
+        for (bit, name) in [
+            (Mods::CTRL, "ctrl+"),
+            (Mods::ALT, "alt+"),
+            (Mods::SHIFT, "shift+"),
+        ] {
             if self.mods.has(bit) {
                 f.write_str(name)?;
             }
@@ -190,9 +194,8 @@ impl FromStr for Key {
 
     /// Reads `ctrl+shift+up`, `alt+enter`, `f5`, `?`.
     fn from_str(text: &str) -> Result<Self, String> {
-        let bad = || {
-            format!("`{text}` does not name a key: write e.g. ctrl+g, alt+enter, shift+tab, f5")
-        };
+        let bad =
+            || format!("`{text}` does not name a key: write e.g. ctrl+g, alt+enter, shift+tab, f5");
         let mut mods = Mods::NONE;
         let mut rest = text.trim();
         while let Some((word, after)) = rest.split_once('+') {
@@ -271,12 +274,26 @@ mod tests {
     #[test]
     fn key_names_round_trip() {
         for name in [
-            "ctrl+g", "alt+enter", "shift+tab", "f5", "?", "ctrl+↑", "space", "esc", "ctrl+shift+z",
-            "A", "pgup", "+",
+            "ctrl+g",
+            "alt+enter",
+            "shift+tab",
+            "f5",
+            "?",
+            "ctrl+↑",
+            "space",
+            "esc",
+            "ctrl+shift+z",
+            "A",
+            "pgup",
+            "+",
         ] {
             let key: Key = name.parse().unwrap_or_else(|e| panic!("{name}: {e}"));
             let shown = key.to_string();
-            assert_eq!(shown.parse::<Key>().as_ref(), Ok(&key), "{name} shows as {shown}");
+            assert_eq!(
+                shown.parse::<Key>().as_ref(),
+                Ok(&key),
+                "{name} shows as {shown}"
+            );
         }
         assert_eq!("ctrl+Up".parse::<Key>(), Ok(Key::new(Code::Up, Mods::CTRL)));
     }
@@ -291,7 +308,10 @@ mod tests {
 
     #[test]
     fn shift_belongs_to_the_letter_unless_ctrl_is_held() {
-        assert_eq!(Key::new(Code::Char('A'), Mods::SHIFT), Key::plain(Code::Char('A')));
+        assert_eq!(
+            Key::new(Code::Char('A'), Mods::SHIFT),
+            Key::plain(Code::Char('A'))
+        );
         let undo = Key::new(Code::Char('Z'), Mods::CTRL);
         assert!(undo.mods.has(Mods::SHIFT) && undo.code == Code::Char('z'));
     }

@@ -102,11 +102,16 @@ impl Parser {
 
 /// Line ends inside a paste come as CR from most terminals.
 fn paste_text(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes).replace("\r\n", "\n").replace('\r', "\n")
+    String::from_utf8_lossy(bytes)
+        .replace("\r\n", "\n")
+        .replace('\r', "\n")
 }
 
 fn partial_suffix(text: &[u8], marker: &[u8]) -> usize {
-    (1..marker.len()).rev().find(|n| text.ends_with(&marker[..*n])).unwrap_or(0)
+    (1..marker.len())
+        .rev()
+        .find(|n| text.ends_with(&marker[..*n]))
+        .unwrap_or(0)
 }
 
 fn step(bytes: &[u8], last: bool) -> Step {
@@ -119,6 +124,10 @@ fn step(bytes: &[u8], last: bool) -> Step {
     }
 }
 
+#[expect(
+    clippy::unnecessary_wraps,
+    reason = "every caller answers with an option"
+)]
 fn key(code: Code, mods: Mods) -> Option<Input> {
     Some(Input::Key(Key::new(code, mods)))
 }
@@ -156,7 +165,11 @@ fn character(bytes: &[u8], last: bool) -> Option<(usize, Option<char>)> {
 
 fn escape(bytes: &[u8], last: bool) -> Step {
     let Some(&second) = bytes.get(1) else {
-        return if last { Step::Took(1, key(Code::Esc, Mods::NONE)) } else { Step::More };
+        return if last {
+            Step::Took(1, key(Code::Esc, Mods::NONE))
+        } else {
+            Step::More
+        };
     };
     let found = match second {
         b'[' => csi(bytes, Mods::NONE),
@@ -189,7 +202,9 @@ fn escape(bytes: &[u8], last: bool) -> Step {
 }
 
 fn ss3(bytes: &[u8]) -> Step {
-    let Some(&last) = bytes.get(2) else { return Step::More };
+    let Some(&last) = bytes.get(2) else {
+        return Step::More;
+    };
     let code = match last {
         b'P'..=b'S' => Some(Code::F(last - b'P' + 1)),
         b'M' => Some(Code::Enter),
@@ -225,29 +240,47 @@ fn string(bytes: &[u8]) -> Step {
                 continue;
             }
         };
-        let reply = if bytes[1] == b']' { background(body) } else { None };
+        let reply = if bytes[1] == b']' {
+            background(body)
+        } else {
+            None
+        };
         return Step::Took(used, reply.map(Input::Reply));
     }
-    if bytes.len() > MAX_STRING { Step::Took(bytes.len(), None) } else { Step::More }
+    if bytes.len() > MAX_STRING {
+        Step::Took(bytes.len(), None)
+    } else {
+        Step::More
+    }
 }
 
 /// `11;rgb:RRRR/GGGG/BBBB`, with one to four hex digits a channel.
 fn background(body: &[u8]) -> Option<Reply> {
     let text = std::str::from_utf8(body).ok()?;
     let colour = text.strip_prefix("11;")?;
-    let channels = colour.strip_prefix("rgb:").or_else(|| colour.strip_prefix("rgba:"))?;
+    let channels = colour
+        .strip_prefix("rgb:")
+        .or_else(|| colour.strip_prefix("rgba:"))?;
     let mut eight = channels.split('/').map(|hex| {
         let most = (1_u32 << (4 * u32::try_from(hex.len()).ok()?.clamp(1, 4))) - 1;
         let value = u32::from_str_radix(hex, 16).ok()?.min(most);
         u8::try_from(value * 255 / most).ok()
     });
-    Some(Reply::Background(eight.next()??, eight.next()??, eight.next()??))
+    Some(Reply::Background(
+        eight.next()??,
+        eight.next()??,
+        eight.next()??,
+    ))
 }
 
 fn csi(bytes: &[u8], held: Mods) -> Step {
     let body = &bytes[2..];
     let Some(length) = body.iter().position(|b| !(0x20..=0x3f).contains(b)) else {
-        return if body.len() > MAX_CSI { Step::Took(bytes.len(), None) } else { Step::More };
+        return if body.len() > MAX_CSI {
+            Step::Took(bytes.len(), None)
+        } else {
+            Step::More
+        };
     };
     if !(0x40..=0x7e).contains(&body[length]) {
         // A control byte inside: the sequence was broken off; that byte is read on its own.
@@ -258,7 +291,11 @@ fn csi(bytes: &[u8], held: Mods) -> Step {
     let text = String::from_utf8_lossy(&body[..length]).into_owned();
     if last == b'M' && text.is_empty() {
         // X10 mouse report: three raw bytes follow.
-        return if bytes.len() < used + 3 { Step::More } else { Step::Took(used + 3, None) };
+        return if bytes.len() < used + 3 {
+            Step::More
+        } else {
+            Step::Took(used + 3, None)
+        };
     }
     if last == b'[' {
         // Linux console function keys: ESC [ [ A … E.
@@ -317,7 +354,11 @@ impl Params {
         let mut second = fields.next().unwrap_or_default().split(':');
         let bits = number(second.next()).unwrap_or(1).saturating_sub(1);
         let mods = Mods(u8::try_from(bits & 0x0f).unwrap_or(0));
-        Self { first, mods, released: number(second.next()) == Some(3) }
+        Self {
+            first,
+            mods,
+            released: number(second.next()) == Some(3),
+        }
     }
 }
 
@@ -364,7 +405,11 @@ fn kitty(code: u32, mods: Mods) -> Option<Input> {
         other => {
             let c = char::from_u32(other).filter(|c| !c.is_control())?;
             let shifted = mods.has(Mods::SHIFT) && !mods.has(Mods::CTRL) && !mods.has(Mods::ALT);
-            Code::Char(if shifted { c.to_uppercase().next().unwrap_or(c) } else { c })
+            Code::Char(if shifted {
+                c.to_uppercase().next().unwrap_or(c)
+            } else {
+                c
+            })
         }
     };
     key(code, mods)
@@ -382,7 +427,11 @@ fn mouse(text: &str, last: u8) -> Option<Input> {
         (65, b'M') => MouseKind::WheelDown,
         _ => return None,
     };
-    Some(Input::Mouse(Mouse { kind, col: col.saturating_sub(1), row: row.saturating_sub(1) }))
+    Some(Input::Mouse(Mouse {
+        kind,
+        col: col.saturating_sub(1),
+        row: row.saturating_sub(1),
+    }))
 }
 
 #[cfg(test)]

@@ -109,9 +109,21 @@ fn mouse_reports_count_from_zero() {
     assert_eq!(
         one(b"\x1b[<0;10;5M\x1b[<64;1;1M\x1b[<0;10;5m"),
         vec![
-            Input::Mouse(Mouse { kind: MouseKind::Down, col: 9, row: 4 }),
-            Input::Mouse(Mouse { kind: MouseKind::WheelUp, col: 0, row: 0 }),
-            Input::Mouse(Mouse { kind: MouseKind::Up, col: 9, row: 4 }),
+            Input::Mouse(Mouse {
+                kind: MouseKind::Down,
+                col: 9,
+                row: 4
+            }),
+            Input::Mouse(Mouse {
+                kind: MouseKind::WheelUp,
+                col: 0,
+                row: 0
+            }),
+            Input::Mouse(Mouse {
+                kind: MouseKind::Up,
+                col: 9,
+                row: 4
+            }),
         ]
     );
 }

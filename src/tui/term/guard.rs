@@ -5,7 +5,7 @@
 //! so that a stray line of a library cannot tear a frame. Child processes are not started here.
 
 use std::fs::File;
-use std::io::{self, Write};
+use std::io;
 use std::os::fd::OwnedFd;
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -50,8 +50,16 @@ impl Guard {
         let path = log.unwrap_or_else(|| Path::new("/dev/null"));
         // A log that cannot be opened must not keep the program from starting.
         let log = File::options().append(true).create(true).open(path).ok();
-        let inner = Inner { before, active: false, mouse, log, stderr: None };
-        Ok(Self { inner: Arc::new(Mutex::new(inner)) })
+        let inner = Inner {
+            before,
+            active: false,
+            mouse,
+            log,
+            stderr: None,
+        };
+        Ok(Self {
+            inner: Arc::new(Mutex::new(inner)),
+        })
     }
 
     /// Raw mode and stderr aside; gives the bytes that must be written before the first frame.
@@ -85,7 +93,7 @@ impl Guard {
     pub fn show_normal_screen(&self) {
         let inner = self.lock();
         if inner.active {
-            let _ = write_all(LEAVE.as_bytes());
+            drop(write_all(LEAVE.as_bytes()));
         }
     }
 
@@ -102,7 +110,9 @@ impl Guard {
             }
             next(info);
         }));
-        PanicHook { before: Some(before) }
+        PanicHook {
+            before: Some(before),
+        }
     }
 
     fn lock(&self) -> MutexGuard<'_, Inner> {
@@ -141,7 +151,7 @@ impl Inner {
         }
         self.active = false;
         // The terminal may be gone (SIGHUP): then there is nothing to restore.
-        let _ = write_all(LEAVE.as_bytes());
+        drop(write_all(LEAVE.as_bytes()));
         let _ = termios::tcsetattr(io::stdin(), OptionalActions::Drain, &self.before);
         if let Some(stderr) = self.stderr.take() {
             let _ = rustix::stdio::dup2_stderr(&stderr);
@@ -168,7 +178,19 @@ impl Drop for Inner {
 }
 
 /// Writes to the terminal at once and completely.
-pub fn write_all(bytes: &[u8]) -> io::Result<()> {
-    let mut out = File::from(rustix::io::fcntl_dupfd_cloexec(io::stdout(), 3)?);
-    out.write_all(bytes)
+pub fn write_all(mut bytes: &[u8]) -> io::Result<()> {
+    use rustix::event::{PollFd, PollFlags, poll};
+    while !bytes.is_empty() {
+        match rustix::io::write(io::stdout(), bytes) {
+            Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
+            Ok(count) => bytes = bytes.get(count..).unwrap_or_default(),
+            Err(rustix::io::Errno::INTR) => {}
+            // Someone made the terminal non-blocking (it is shared with other programs): wait.
+            Err(rustix::io::Errno::AGAIN) => {
+                poll(&mut [PollFd::new(&io::stdout(), PollFlags::OUT)], None)?;
+            }
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Ok(())
 }

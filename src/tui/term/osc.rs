@@ -13,7 +13,11 @@ const MOST_NOTE: usize = 200;
 const MOST_CLIP: usize = 74_000;
 
 fn capped(text: &Safe, most: usize) -> String {
-    text.as_str().chars().filter(|c| !c.is_control()).take(most).collect()
+    text.as_str()
+        .chars()
+        .filter(|c| !c.is_control())
+        .take(most)
+        .collect()
 }
 
 /// Sets the window's title.
@@ -35,21 +39,40 @@ pub fn clipboard(text: &str) -> Option<String> {
     Some(format!("\x1b]52;c;{data}\x1b\\"))
 }
 
-/// Puts text on the clipboard of the desktop, where there is one; true if that is known to have
-/// worked.
-pub fn native_clipboard(text: &str) -> bool {
+/// The desktop's clipboard. Kept open: on some desktops a copy lives as long as its owner.
+#[derive(Default)]
+pub struct Clipboard {
     #[cfg(feature = "clipboard")]
-    {
-        // Without a display arboard would wait for one.
-        let display = ["DISPLAY", "WAYLAND_DISPLAY"].iter().any(|v| std::env::var_os(v).is_some());
-        if cfg!(target_os = "linux") && !display {
+    open: Option<arboard::Clipboard>,
+}
+
+impl std::fmt::Debug for Clipboard {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Clipboard")
+    }
+}
+
+impl Clipboard {
+    /// Puts text on it; true if that is known to have worked. False without a desktop.
+    #[cfg(feature = "clipboard")]
+    pub fn put(&mut self, text: &str) -> bool {
+        // Without a display arboard would wait for one; over ssh it would be the wrong desktop.
+        let set = |name| std::env::var_os(name).is_some_and(|value| !value.is_empty());
+        let display = !cfg!(target_os = "linux") || set("DISPLAY") || set("WAYLAND_DISPLAY");
+        if !display || set("SSH_CONNECTION") {
             return false;
         }
-        arboard::Clipboard::new().and_then(|mut c| c.set_text(text.to_owned())).is_ok()
+        if self.open.is_none() {
+            self.open = arboard::Clipboard::new().ok();
+        }
+        self.open
+            .as_mut()
+            .is_some_and(|open| open.set_text(text.to_owned()).is_ok())
     }
+
+    /// Never: this build has no desktop clipboard.
     #[cfg(not(feature = "clipboard"))]
-    {
-        let _ = text;
+    pub fn put(&mut self, _text: &str) -> bool {
         false
     }
 }
@@ -62,8 +85,13 @@ mod tests {
     fn a_title_holds_nothing_that_a_terminal_would_obey() {
         let hostile = Safe::strip("a\x1b]52;c;ZXZpbA==\x07b\u{9c}c\n");
         let bytes = title(&hostile);
-        let inner = bytes.strip_prefix("\x1b]2;").and_then(|t| t.strip_suffix("\x1b\\"));
-        assert!(inner.is_some_and(|t| !t.chars().any(char::is_control)), "{bytes:?}");
+        let inner = bytes
+            .strip_prefix("\x1b]2;")
+            .and_then(|t| t.strip_suffix("\x1b\\"));
+        assert!(
+            inner.is_some_and(|t| !t.chars().any(char::is_control)),
+            "{bytes:?}"
+        );
         let long = title(&Safe::strip(&"x".repeat(10_000)));
         assert!(long.len() < 200);
     }

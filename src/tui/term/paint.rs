@@ -113,6 +113,11 @@ mod tests {
     use super::*;
     use ratatui::style::{Color, Style};
 
+    fn screen(rows: u16, cols: u16) -> vt100::Parser {
+        let size = |n| std::num::NonZero::new(n).expect("not empty");
+        vt100::Parser::new(size(rows), size(cols), 0)
+    }
+
     fn count(bytes: &[u8], what: &[u8]) -> usize {
         bytes.windows(what.len()).filter(|w| *w == what).count()
     }
@@ -120,16 +125,20 @@ mod tests {
     #[test]
     fn a_frame_is_one_synchronized_update_and_a_second_one_is_nothing() {
         let mut painter = Painter::new(20, 3);
-        painter.canvas().set_string(0, 1, "hallo 日本", Style::new().fg(Color::Cyan));
+        painter
+            .canvas()
+            .set_string(0, 1, "hallo 日本", Style::new().fg(Color::Cyan));
         let at = Some(Position::new(3, 1));
         let bytes = painter.frame("", at).expect("a frame").to_vec();
         assert!(bytes.starts_with(BEGIN) && bytes.ends_with(END));
         assert_eq!(count(&bytes, BEGIN), 1);
-        let mut screen = vt100::Parser::new(3, 20, 0);
-        screen.process(&bytes);
-        assert_eq!(screen.screen().contents().trim(), "hallo 日本");
-        assert_eq!(screen.screen().cursor_position(), (1, 3));
-        painter.canvas().set_string(0, 1, "hallo 日本", Style::new().fg(Color::Cyan));
+        let mut terminal = screen(3, 20);
+        terminal.process(&bytes);
+        assert_eq!(terminal.screen().contents().trim(), "hallo 日本");
+        assert_eq!(terminal.screen().cursor_position(), (1, 3));
+        painter
+            .canvas()
+            .set_string(0, 1, "hallo 日本", Style::new().fg(Color::Cyan));
         assert_eq!(painter.frame("", at).expect("a frame"), b"");
     }
 

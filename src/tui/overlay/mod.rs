@@ -1,0 +1,272 @@
+//! What lies over the conversation: a stack, the topmost gets the keys.
+//!
+//! A layer answers with data: Ignored, Consumed, Emit(intents), Close(intents). `update::layers`
+//! carries intents out. Each layer's file holds its data, its keys and how it is drawn.
+
+pub mod diff;
+pub mod help;
+pub mod inspector;
+pub mod pager;
+pub mod picker;
+pub mod queue;
+pub mod sessions;
+pub mod undo;
+
+use ratatui::buffer::Buffer as Cells;
+use ratatui::layout::{Position, Rect};
+
+use super::composer::buffer::Buffer;
+use super::input::Key;
+use super::keymap::{Action, Context, Keymap};
+use super::state::State;
+use super::view::row::Row;
+use crate::protocol::event::ModelChoice;
+use crate::protocol::{MessageId, Millis, Op, QueueItem, SessionId, SessionSummary};
+
+/// What a layer wants to happen.
+#[derive(Debug, Clone)]
+pub enum Intent {
+    /// Tell the agent.
+    Op(Op),
+    /// Copy text (the user pressed the key for it).
+    Copy(String),
+    /// Put text into the composer, in place of what is there.
+    Compose(String),
+    /// Add text to the composer.
+    Quote(String),
+    /// Open a file of the worktree in the editor.
+    OpenFile {
+        /// Relative to the worktree.
+        path: String,
+        /// From 1.
+        line: Option<u32>,
+    },
+    /// Change the theme.
+    Theme(String),
+    /// Another layer on top.
+    Open(Box<Overlay>),
+    /// Take a queued message back into the composer.
+    EditQueued(QueueItem),
+}
+
+/// What a layer made of a key.
+#[derive(Debug, Clone)]
+pub enum Outcome {
+    /// Nothing: it means nothing here.
+    Ignored,
+    /// It changed itself.
+    Consumed,
+    /// It wants something and stays.
+    Emit(Vec<Intent>),
+    /// It goes, and wants something.
+    Close(Vec<Intent>),
+}
+
+/// A layer.
+#[derive(Debug, Clone)]
+pub enum Overlay {
+    /// A list to choose from.
+    Picker(picker::Picker),
+    /// The changes.
+    Diff(diff::DiffView),
+    /// Keys and commands.
+    Help(help::Help),
+    /// A long text.
+    Pager(pager::Pager),
+    /// What an undo would do.
+    Undo(undo::UndoView),
+    /// What fills the context.
+    Inspector(inspector::Inspector),
+    /// What waits.
+    Queue(queue::QueueView),
+}
+
+/// Keys and commands, from the tables.
+pub fn help(keys: &Keymap) -> Overlay {
+    Overlay::Help(help::Help::new(keys))
+}
+
+impl Overlay {
+    /// The session picker; its entries come with `sessions_came`.
+    pub fn sessions() -> Self {
+        Self::Picker(picker::Picker::sessions())
+    }
+
+    /// The model picker; its entries come with `models_came`.
+    pub fn models() -> Self {
+        Self::Picker(picker::Picker::models())
+    }
+
+    /// Earlier prompts.
+    pub fn history(entries: &[String]) -> Self {
+        Self::Picker(picker::Picker::history(entries))
+    }
+
+    /// The prompts of this session, to go back to.
+    pub fn rewind(prompts: &[(MessageId, String)]) -> Self {
+        Self::Picker(picker::Picker::rewind(prompts))
+    }
+
+    /// A key.
+    pub fn key(&mut self, key: Key, keys: &Keymap) -> Outcome {
+        match self {
+            Self::Picker(layer) => layer.key(key, keys),
+            Self::Diff(layer) => layer.key(key, keys),
+            Self::Help(layer) => layer.key(key, keys),
+            Self::Pager(layer) => layer.key(key, keys),
+            Self::Undo(layer) => layer.key(key, keys),
+            Self::Inspector(layer) => layer.key(key, keys),
+            Self::Queue(layer) => layer.key(key, keys),
+        }
+    }
+
+    /// Pasted text.
+    pub fn paste(&mut self, text: &str) {
+        if let Self::Picker(picker) = self {
+            picker.paste(text);
+        }
+    }
+
+    /// The wheel; negative is up.
+    pub fn scroll(&mut self, delta: isize) {
+        match self {
+            Self::Picker(layer) => layer.step(delta.signum()),
+            Self::Diff(layer) => layer.scroll(delta),
+            Self::Help(layer) => layer.scroll(delta),
+            Self::Pager(layer) => layer.scroll(delta),
+            Self::Undo(layer) => layer.scroll(delta),
+            Self::Inspector(layer) => layer.scroll(delta),
+            Self::Queue(layer) => layer.step(delta.signum()),
+        }
+    }
+
+    /// Sessions were listed; `open` is the one that is open.
+    pub fn sessions_came(&mut self, sessions: &[SessionSummary], open: Option<SessionId>) {
+        if let Self::Picker(picker) = self {
+            picker.sessions_came(sessions, open);
+        }
+    }
+
+    /// Models were listed.
+    pub fn models_came(&mut self, models: &[ModelChoice]) {
+        if let Self::Picker(picker) = self {
+            picker.models_came(models);
+        }
+    }
+
+    /// Draws it over the whole area; gives the cursor's place if text is written in it.
+    pub fn draw(
+        &self,
+        state: &State,
+        area: Rect,
+        buf: &mut Cells,
+        now: Millis,
+    ) -> Option<Position> {
+        match self {
+            Self::Picker(layer) => layer.draw(state, area, buf, now),
+            Self::Diff(layer) => layer.draw(state, area, buf),
+            Self::Help(layer) => layer.draw(state, area, buf),
+            Self::Pager(layer) => layer.draw(state, area, buf),
+            Self::Undo(layer) => layer.draw(state, area, buf),
+            Self::Inspector(layer) => layer.draw(state, area, buf),
+            Self::Queue(layer) => layer.draw(state, area, buf),
+        }
+    }
+}
+
+/// Title, body and footer of a full-screen layer, with the screen's margins.
+#[derive(Debug, Clone, Copy)]
+pub struct Frame {
+    /// First row.
+    pub title: Rect,
+    /// Between a blank row and the footer's blank row.
+    pub body: Rect,
+    /// Last row.
+    pub footer: Rect,
+}
+
+impl Frame {
+    /// Divides an area.
+    pub fn of(area: Rect) -> Self {
+        let margin = if area.width < 80 { 0 } else { 2 };
+        let width = area.width.saturating_sub(2 * margin);
+        let row = |y: u16, height: u16| Rect {
+            x: area.x + margin,
+            y,
+            width,
+            height,
+        };
+        let blank = u16::from(area.height >= 8);
+        let top = 1 + blank;
+        let height = area.height.saturating_sub(top + 1 + blank);
+        Self {
+            title: row(area.y, area.height.min(1)),
+            body: row(area.y + top.min(area.height), height),
+            footer: row(area.bottom().saturating_sub(1), u16::from(area.height > 1)),
+        }
+    }
+}
+
+/// Draws rows from the top of an area.
+pub fn draw_rows<'a, I: Iterator<Item = &'a Row>>(rows: I, area: Rect, buf: &mut Cells) {
+    for (at, row) in rows.take(usize::from(area.height)).enumerate() {
+        row.draw(
+            Rect {
+                y: area.y + at as u16,
+                height: 1,
+                ..area
+            },
+            buf,
+        );
+    }
+}
+
+/// The footer of a layer: keys with what they do, and the closing key at the right.
+pub fn footer(state: &State, hints: &[(Action, &str)], close: Action) -> Row {
+    let theme = &state.theme;
+    let mut row = Row::new();
+    for (action, says) in hints {
+        let key = state.keys.key(*action);
+        if key.is_empty() {
+            continue;
+        }
+        if row.width() > 0 {
+            row = row.gap(3);
+        }
+        row = row
+            .text(&key, theme.accent())
+            .gap(1)
+            .text(says, theme.dim());
+    }
+    row.hint(
+        &state.keys.key(close),
+        "close",
+        (theme.accent(), theme.dim()),
+    )
+}
+
+/// Edits a one-line field with the composer's keys.
+pub fn edit_line(buffer: &mut Buffer, key: Key, keys: &Keymap) {
+    if let Some(c) = key.text() {
+        buffer.insert(c.encode_utf8(&mut [0; 4]));
+        return;
+    }
+    match keys.action(&[Context::Composer], key) {
+        Some(Action::Left) => buffer.left(),
+        Some(Action::Right) => buffer.right(),
+        Some(Action::WordLeft) => buffer.left_word(),
+        Some(Action::WordRight) => buffer.right_word(),
+        Some(Action::LineStart) => buffer.home(),
+        Some(Action::LineEnd) => buffer.end(),
+        Some(Action::DeleteBack) => buffer.delete_back(),
+        Some(Action::DeleteForward) => buffer.delete_forward(),
+        Some(Action::DeleteWordBack) => buffer.kill_word_back(),
+        Some(Action::DeleteWordForward) => buffer.kill_word_forward(),
+        Some(Action::KillToEnd) => buffer.kill_to_end(),
+        Some(Action::KillToStart) => buffer.kill_to_start(),
+        Some(Action::Yank) => buffer.yank(),
+        Some(Action::Undo) => buffer.undo(),
+        Some(Action::Redo) => buffer.redo(),
+        _ => {}
+    }
+}

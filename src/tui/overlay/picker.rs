@@ -1,0 +1,422 @@
+//! One fuzzy list for sessions, models, themes, earlier prompts, rewind points and choices.
+//!
+//! The entries carry what choosing them does, so a picker needs no code per use but its making.
+
+use ratatui::buffer::Buffer as Cells;
+use ratatui::layout::{Position, Rect};
+
+use super::{Frame, Intent, Outcome, Overlay, edit_line, footer};
+use crate::protocol::event::ModelChoice;
+use crate::protocol::{MessageId, Millis, Op, SessionId, SessionSummary};
+use crate::tui::composer::buffer::Buffer;
+use crate::tui::fuzzy::{self, Hit};
+use crate::tui::input::Key;
+use crate::tui::keymap::{Action, Context, Keymap};
+use crate::tui::state::State;
+use crate::tui::theme::ThemeChoice;
+use crate::tui::view::numbers;
+use crate::tui::view::row::Row;
+
+/// What a picker is for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Kind {
+    /// Sessions; true for those of every folder.
+    Sessions(bool),
+    /// Models.
+    Models,
+    /// Themes; the one to go back to when nothing is chosen.
+    Themes(String),
+    /// Anything else.
+    Other,
+}
+
+/// One entry.
+#[derive(Debug, Clone)]
+pub struct Entry {
+    /// What is searched and shown.
+    pub label: String,
+    /// Shown at the right.
+    pub detail: String,
+    /// What choosing it does; empty: it cannot be chosen.
+    pub intents: Vec<Intent>,
+}
+
+/// A list, a query, a choice.
+#[derive(Debug, Clone)]
+pub struct Picker {
+    kind: Kind,
+    title: &'static str,
+    query: Buffer,
+    entries: Vec<Entry>,
+    hits: Vec<Hit>,
+    selected: usize,
+    waiting: bool,
+    /// The sessions behind the entries.
+    pub(super) sessions: Vec<SessionSummary>,
+}
+
+impl Picker {
+    /// A list of anything.
+    pub fn new(kind: Kind, title: &'static str, entries: Vec<Entry>) -> Self {
+        let mut picker = Self {
+            kind,
+            title,
+            query: Buffer::default(),
+            entries,
+            hits: Vec::new(),
+            selected: 0,
+            waiting: false,
+            sessions: Vec::new(),
+        };
+        picker.filter();
+        picker
+    }
+
+    fn waiting(kind: Kind, title: &'static str) -> Self {
+        Self {
+            waiting: true,
+            ..Self::new(kind, title, Vec::new())
+        }
+    }
+
+    /// Sessions, newest first.
+    pub fn sessions() -> Self {
+        Self::waiting(Kind::Sessions(false), "Sessions")
+    }
+
+    /// Models, usable ones first.
+    pub fn models() -> Self {
+        Self::waiting(Kind::Models, "Models")
+    }
+
+    /// Earlier prompts, newest first.
+    pub fn history(prompts: &[String]) -> Self {
+        let entries = prompts.iter().rev().map(|prompt| Entry {
+            label: prompt.lines().next().unwrap_or_default().to_owned(),
+            detail: match prompt.lines().count() {
+                0 | 1 => String::new(),
+                lines => format!("{lines} lines"),
+            },
+            intents: vec![Intent::Compose(prompt.clone())],
+        });
+        Self::new(Kind::Other, "Earlier prompts", entries.collect())
+    }
+
+    /// The prompts of this session, newest first; then what to take back.
+    pub fn rewind(prompts: &[(MessageId, String)]) -> Self {
+        let entries = prompts.iter().rev().map(|(id, prompt)| Entry {
+            label: prompt.lines().next().unwrap_or_default().to_owned(),
+            detail: String::new(),
+            intents: vec![Intent::Open(Box::new(Overlay::Picker(Self::rewind_how(
+                *id,
+            ))))],
+        });
+        Self::new(Kind::Other, "Go back to before", entries.collect())
+    }
+
+    fn rewind_how(to: MessageId) -> Self {
+        let entry = |label: &str, detail: &str, files| Entry {
+            label: label.to_owned(),
+            detail: detail.to_owned(),
+            intents: vec![Intent::Op(Op::Rewind { to, files })],
+        };
+        let entries = vec![
+            entry(
+                "Conversation and files",
+                "what was written since is taken back, file by file",
+                true,
+            ),
+            entry("Conversation only", "files stay as they are", false),
+        ];
+        Self::new(Kind::Other, "What goes back", entries)
+    }
+
+    /// Themes with a live preview.
+    pub fn themes(now: &str) -> Self {
+        let entries = ThemeChoice::BUILT_IN.iter().map(|(name, _)| Entry {
+            label: (*name).to_owned(),
+            detail: if *name == now {
+                "now".to_owned()
+            } else {
+                String::new()
+            },
+            intents: vec![Intent::Theme((*name).to_owned())],
+        });
+        Self::new(Kind::Themes(now.to_owned()), "Themes", entries.collect())
+    }
+
+    /// The theme to go back to if nothing is chosen.
+    pub fn theme_before(&self) -> Option<&str> {
+        match &self.kind {
+            Kind::Themes(name) => Some(name),
+            _ => None,
+        }
+    }
+
+    /// Sessions were listed; the one that is open is left out.
+    pub fn sessions_came(&mut self, sessions: &[SessionSummary], open: Option<SessionId>) {
+        if !matches!(self.kind, Kind::Sessions(_)) {
+            return;
+        }
+        self.waiting = false;
+        self.sessions = sessions
+            .iter()
+            .filter(|s| Some(s.info.id) != open)
+            .cloned()
+            .collect();
+        self.entries = self
+            .sessions
+            .iter()
+            .map(|session| Entry {
+                label: title(session).to_owned(),
+                detail: session.first_prompt.clone(),
+                intents: vec![Intent::Op(Op::OpenSession(session.info.id))],
+            })
+            .collect();
+        self.filter();
+    }
+
+    /// Models were listed.
+    pub fn models_came(&mut self, models: &[ModelChoice]) {
+        if self.kind != Kind::Models {
+            return;
+        }
+        self.waiting = false;
+        self.entries = models.iter().map(model_entry).collect();
+        self.filter();
+    }
+
+    fn filter(&mut self) {
+        // Sessions are found by their first prompt too.
+        let texts: Vec<String> = match self.kind {
+            Kind::Sessions(_) => self
+                .entries
+                .iter()
+                .map(|e| format!("{}  {}", e.label, e.detail))
+                .collect(),
+            _ => Vec::new(),
+        };
+        let searched: Vec<&str> = if texts.is_empty() {
+            self.entries
+                .iter()
+                .map(|entry| entry.label.as_str())
+                .collect()
+        } else {
+            texts.iter().map(String::as_str).collect()
+        };
+        self.hits = fuzzy::rank(self.query.text(), &searched, 5_000);
+        if matches!(self.kind, Kind::Sessions(_)) {
+            // Under their days, so in time's order.
+            self.hits.sort_by_key(|hit| hit.index);
+        }
+        self.selected = self.selected.min(self.hits.len().saturating_sub(1));
+    }
+
+    /// The choice moves, around the ends.
+    pub fn step(&mut self, delta: isize) {
+        let count = self.hits.len().cast_signed();
+        if count > 0 {
+            self.selected = (self.selected.cast_signed() + delta)
+                .rem_euclid(count)
+                .cast_unsigned();
+        }
+    }
+
+    fn page(&mut self, delta: isize) {
+        let last = self.hits.len().saturating_sub(1);
+        self.selected = self.selected.saturating_add_signed(delta).min(last);
+    }
+
+    /// Pasted text joins the query.
+    pub fn paste(&mut self, text: &str) {
+        self.query.insert(text);
+        self.filter();
+    }
+
+    /// Matches in order, with their marks.
+    pub(super) fn hits(&self) -> &[Hit] {
+        &self.hits
+    }
+
+    pub(super) const fn selected(&self) -> usize {
+        self.selected
+    }
+
+    pub(super) fn everywhere(&self) -> bool {
+        self.kind == Kind::Sessions(true)
+    }
+
+    pub(super) const fn is_waiting(&self) -> bool {
+        self.waiting
+    }
+
+    fn chosen(&self) -> Option<&Entry> {
+        self.entries.get(self.hits.get(self.selected)?.index)
+    }
+
+    /// A key.
+    pub fn key(&mut self, key: Key, keys: &Keymap) -> Outcome {
+        let sessions = [Context::Sessions, Context::List];
+        let contexts = if matches!(self.kind, Kind::Sessions(_)) {
+            &sessions[..]
+        } else {
+            &sessions[1..]
+        };
+        match keys.action(contexts, key) {
+            Some(Action::ListUp) => self.step(-1),
+            Some(Action::ListDown) => self.step(1),
+            Some(Action::ListPageUp) => self.page(-10),
+            Some(Action::ListPageDown) => self.page(10),
+            Some(Action::ListClose) => return Outcome::Close(Vec::new()),
+            Some(Action::ListAccept) => return self.accept(),
+            Some(Action::SessionScope) => {
+                let all = !self.everywhere();
+                self.kind = Kind::Sessions(all);
+                self.waiting = true;
+                return Outcome::Emit(vec![Intent::Op(Op::ListSessions { all })]);
+            }
+            Some(Action::SessionFork) => {
+                let mut intents = self.chosen().map(|e| e.intents.clone()).unwrap_or_default();
+                intents.push(Intent::Op(Op::Fork { at: None }));
+                return Outcome::Close(intents);
+            }
+            _ => {
+                edit_line(&mut self.query, key, keys);
+                self.filter();
+            }
+        }
+        match (&self.kind, self.chosen()) {
+            (Kind::Themes(_), Some(entry)) => Outcome::Emit(entry.intents.clone()),
+            _ => Outcome::Consumed,
+        }
+    }
+
+    fn accept(&self) -> Outcome {
+        match self.chosen() {
+            Some(entry) if !entry.intents.is_empty() => Outcome::Close(entry.intents.clone()),
+            _ => Outcome::Consumed,
+        }
+    }
+
+    /// Draws it.
+    pub fn draw(
+        &self,
+        state: &State,
+        area: Rect,
+        buf: &mut Cells,
+        now: Millis,
+    ) -> Option<Position> {
+        if matches!(self.kind, Kind::Sessions(_)) {
+            return super::sessions::draw(self, state, area, buf, now);
+        }
+        let frame = Frame::of(area);
+        let theme = &state.theme;
+        let count = format!("{} of {}", self.hits.len(), self.entries.len());
+        Row::new()
+            .text(self.title, theme.bold())
+            .right(&count, theme.dim())
+            .draw(frame.title, buf);
+        let cursor = self.draw_query(state, frame.body, buf);
+        let list = Rect {
+            y: (frame.body.y + 2).min(frame.body.bottom()),
+            height: frame.body.height.saturating_sub(2),
+            ..frame.body
+        };
+        let height = usize::from(list.height);
+        let first = (self.selected + 1).saturating_sub(height.max(1));
+        if self.hits.is_empty() {
+            let text = if self.waiting {
+                "looking"
+            } else {
+                "nothing matches"
+            };
+            Row::new().gap(2).fixed(text, theme.dim()).draw(
+                Rect {
+                    height: list.height.min(1),
+                    ..list
+                },
+                buf,
+            );
+        }
+        for (at, hit) in self.hits.iter().enumerate().skip(first).take(height) {
+            let Some(entry) = self.entries.get(hit.index) else {
+                continue;
+            };
+            let selected = at == self.selected;
+            let row = if selected {
+                Row::new().fixed(theme.glyphs.prompt, theme.accent()).gap(1)
+            } else {
+                Row::new().gap(2)
+            };
+            let style = match (selected, entry.intents.is_empty()) {
+                (true, _) => theme.bold(),
+                (_, true) => theme.dim(),
+                _ => theme.default(),
+            };
+            let row = row.marked(&entry.label, &hit.marks, style, theme.reverse());
+            let y = list.y + (at - first) as u16;
+            row.right(&entry.detail, theme.dim()).draw(
+                Rect {
+                    y,
+                    height: 1,
+                    ..list
+                },
+                buf,
+            );
+        }
+        let hints = [(Action::ListDown, "down"), (Action::ListAccept, "choose")];
+        footer(state, &hints, Action::ListClose).draw(frame.footer, buf);
+        cursor
+    }
+
+    /// The query with its cursor, in the first row of `area`.
+    pub(super) fn draw_query(
+        &self,
+        state: &State,
+        area: Rect,
+        buf: &mut Cells,
+    ) -> Option<Position> {
+        if area.is_empty() {
+            return None;
+        }
+        let theme = &state.theme;
+        let row = Row::new().fixed(theme.glyphs.prompt, theme.accent()).gap(1);
+        row.text(self.query.text(), theme.default())
+            .draw(Rect { height: 1, ..area }, buf);
+        let before = self
+            .query
+            .text()
+            .get(..self.query.cursor())
+            .unwrap_or_default();
+        let col = 2 + unicode_width::UnicodeWidthStr::width(before);
+        let x = (usize::from(area.x) + col).min(usize::from(area.right()).saturating_sub(1));
+        Some(Position::new(x as u16, area.y))
+    }
+}
+
+/// A session's title, or its first prompt until it has one.
+pub(super) fn title(session: &SessionSummary) -> &str {
+    if session.info.title.is_empty() {
+        &session.first_prompt
+    } else {
+        &session.info.title
+    }
+}
+
+fn model_entry(choice: &ModelChoice) -> Entry {
+    let mut detail = Vec::new();
+    if choice.context > 0 {
+        detail.push(numbers::tokens(choice.context, true));
+    }
+    if let (Some(input), Some(output)) = (choice.input_price, choice.output_price) {
+        detail.push(format!("${input} in  ${output} out"));
+    }
+    if !choice.usable {
+        detail.push("no key".to_owned());
+    }
+    Entry {
+        label: choice.model.to_string(),
+        detail: detail.join("   "),
+        intents: vec![Intent::Op(Op::SetModel(choice.model.clone()))],
+    }
+}

@@ -1,0 +1,128 @@
+//! What waits to be sent: edit, reorder, drop, let go on.
+
+use ratatui::buffer::Buffer as Cells;
+use ratatui::layout::{Position, Rect};
+
+use super::{Frame, Intent, Outcome, draw_rows, footer};
+use crate::protocol::{Op, QueueEdit, QueueItem, QueueKind, QueueState};
+use crate::tui::input::Key;
+use crate::tui::keymap::{Action, Context, Keymap};
+use crate::tui::state::State;
+use crate::tui::view::row::Row;
+
+/// The lists as they were when it was opened; changed along with the agent's.
+#[derive(Debug, Clone)]
+pub struct QueueView {
+    items: Vec<QueueItem>,
+    selected: usize,
+}
+
+impl QueueView {
+    /// From both lists, guidance first.
+    pub fn new(queue: &QueueState) -> Self {
+        Self {
+            items: queue
+                .guidance
+                .iter()
+                .chain(&queue.follow_ups)
+                .cloned()
+                .collect(),
+            selected: 0,
+        }
+    }
+
+    /// The choice moves.
+    pub fn step(&mut self, delta: isize) {
+        let last = self.items.len().saturating_sub(1);
+        self.selected = self.selected.saturating_add_signed(delta).min(last);
+    }
+
+    fn moved(&mut self, delta: isize) -> Outcome {
+        let to = self.selected.saturating_add_signed(delta);
+        let (Some(item), Some(other)) = (self.items.get(self.selected), self.items.get(to)) else {
+            return Outcome::Consumed;
+        };
+        if item.kind != other.kind || to == self.selected {
+            return Outcome::Consumed;
+        }
+        let (id, kind) = (item.id, item.kind);
+        let start = self.items.iter().position(|i| i.kind == kind).unwrap_or(0);
+        self.items.swap(self.selected, to);
+        self.selected = to;
+        Outcome::Emit(vec![Intent::Op(Op::Queue(QueueEdit::Move(id, to - start)))])
+    }
+
+    /// A key.
+    pub fn key(&mut self, key: Key, keys: &Keymap) -> Outcome {
+        match keys.action(&[Context::Queue, Context::List], key) {
+            Some(Action::ListUp) => self.step(-1),
+            Some(Action::ListDown) => self.step(1),
+            Some(Action::QueueEarlier) => return self.moved(-1),
+            Some(Action::QueueLater) => return self.moved(1),
+            Some(Action::QueueDrop) if self.selected < self.items.len() => {
+                let item = self.items.remove(self.selected);
+                self.step(0);
+                return Outcome::Emit(vec![Intent::Op(Op::Queue(QueueEdit::Remove(item.id)))]);
+            }
+            Some(Action::QueueResume) => {
+                return Outcome::Close(vec![Intent::Op(Op::Queue(QueueEdit::Resume))]);
+            }
+            Some(Action::ListAccept) => {
+                let item = self.items.get(self.selected).cloned();
+                return Outcome::Close(item.map(Intent::EditQueued).into_iter().collect());
+            }
+            Some(Action::ListClose) => return Outcome::Close(Vec::new()),
+            _ => return Outcome::Ignored,
+        }
+        Outcome::Consumed
+    }
+
+    /// Draws it.
+    pub fn draw(&self, state: &State, area: Rect, buf: &mut Cells) -> Option<Position> {
+        let frame = Frame::of(area);
+        let theme = &state.theme;
+        let paused = if state.queue.paused { "paused" } else { "" };
+        Row::new()
+            .fixed("Queue", theme.bold())
+            .right(paused, theme.amber())
+            .draw(frame.title, buf);
+        let mut rows: Vec<Row> = Vec::new();
+        if self.items.is_empty() {
+            rows.push(Row::new().gap(2).fixed("Nothing waits.", theme.dim()));
+        }
+        for (at, item) in self.items.iter().enumerate() {
+            let selected = at == self.selected;
+            let row = if selected {
+                Row::new().fixed(theme.glyphs.prompt, theme.accent()).gap(1)
+            } else {
+                Row::new().gap(2)
+            };
+            let word = match item.kind {
+                QueueKind::Guidance => "next step",
+                QueueKind::FollowUp => "then",
+            };
+            let text = item
+                .input
+                .text
+                .split_whitespace()
+                .collect::<Vec<_>>()
+                .join(" ");
+            let style = if selected {
+                theme.bold()
+            } else {
+                theme.default()
+            };
+            rows.push(row.fixed(word, theme.dim()).to(14).text(&text, style));
+        }
+        draw_rows(rows.iter(), frame.body, buf);
+        let hints = [
+            (Action::ListAccept, "edit"),
+            (Action::QueueDrop, "drop"),
+            (Action::QueueEarlier, "earlier"),
+            (Action::QueueLater, "later"),
+            (Action::QueueResume, "go on"),
+        ];
+        footer(state, &hints, Action::ListClose).draw(frame.footer, buf);
+        None
+    }
+}

@@ -1,0 +1,101 @@
+//! What an undo would do, before it is done: file by file, conflicts named.
+
+use ratatui::buffer::Buffer as Cells;
+use ratatui::layout::{Position, Rect};
+
+use super::{Frame, Intent, Outcome, draw_rows, footer};
+use crate::protocol::Op;
+use crate::protocol::event::UndoFile;
+use crate::tui::input::Key;
+use crate::tui::keymap::{Action, Context, Keymap};
+use crate::tui::state::State;
+use crate::tui::view::row::Row;
+
+/// The preview.
+#[derive(Debug, Clone)]
+pub struct UndoView {
+    prompt: String,
+    files: Vec<UndoFile>,
+    top: usize,
+}
+
+impl UndoView {
+    /// From the agent's answer.
+    pub const fn new(prompt: String, files: Vec<UndoFile>) -> Self {
+        Self {
+            prompt,
+            files,
+            top: 0,
+        }
+    }
+
+    /// Moves by rows.
+    pub fn scroll(&mut self, delta: isize) {
+        self.top = self
+            .top
+            .saturating_add_signed(delta)
+            .min(self.files.len().saturating_sub(1));
+    }
+
+    /// A key.
+    pub fn key(&mut self, key: Key, keys: &Keymap) -> Outcome {
+        match keys.action(&[Context::List], key) {
+            Some(Action::ListUp) => self.scroll(-1),
+            Some(Action::ListDown) => self.scroll(1),
+            Some(Action::ListAccept) => {
+                return Outcome::Close(vec![Intent::Op(Op::Undo { confirmed: true })]);
+            }
+            Some(Action::ListClose) => return Outcome::Close(Vec::new()),
+            _ => return Outcome::Ignored,
+        }
+        Outcome::Consumed
+    }
+
+    /// Draws it.
+    pub fn draw(&self, state: &State, area: Rect, buf: &mut Cells) -> Option<Position> {
+        let frame = Frame::of(area);
+        let theme = &state.theme;
+        let conflicts = self.files.iter().filter(|f| f.conflict).count();
+        let mut title = Row::new().fixed("Take back the last turn", theme.bold());
+        if conflicts > 0 {
+            title = title.right(&format!("{conflicts} left alone"), theme.amber());
+        }
+        title.draw(frame.title, buf);
+        let mut rows = vec![
+            Row::new()
+                .fixed(theme.glyphs.prompt, theme.accent())
+                .gap(1)
+                .text(&self.prompt, theme.default()),
+            Row::new(),
+        ];
+        if self.files.is_empty() {
+            rows.push(Row::new().gap(2).fixed(
+                "No file was changed: only the conversation goes back.",
+                theme.dim(),
+            ));
+        }
+        for file in self.files.iter().skip(self.top) {
+            let (glyph, style) = if file.conflict {
+                (theme.glyphs.warn, theme.amber())
+            } else {
+                (theme.glyphs.done, theme.good())
+            };
+            let row = Row::new()
+                .gap(2)
+                .fixed(glyph, style)
+                .gap(1)
+                .text(&file.path, theme.default());
+            rows.push(row.gap(3).text(
+                &file.action,
+                if file.conflict { style } else { theme.dim() },
+            ));
+        }
+        draw_rows(rows.iter(), frame.body, buf);
+        let hints = [
+            (Action::ListAccept, "take it back"),
+            (Action::ListDown, "down"),
+        ];
+        footer(state, &hints, Action::ListClose).draw(frame.footer, buf);
+        None
+    }
+}

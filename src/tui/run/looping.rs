@@ -1,0 +1,415 @@
+//! The loop: input first, then signals, the agent, timers; drain what waits, draw once.
+
+use std::time::{Duration, Instant};
+
+use jiff::tz::TimeZone;
+use tokio::sync::{Notify, oneshot};
+use tokio::time::sleep_until;
+
+use super::frames::Frames;
+use super::screen::Screen;
+use super::signals::{Asked, Signals};
+use super::stdin::Stdin;
+use super::{AgentLink, Exit, Next, TuiError, editor, farewell, now};
+use crate::protocol::link::Inbox;
+use crate::protocol::{Event, Op, Phase};
+use crate::tui::input::{Input, Parser};
+use crate::tui::state::State;
+use crate::tui::term::osc::{self, Clipboard};
+use crate::tui::term::sanitise::Safe;
+use crate::tui::update::{Effect, Msg, update};
+
+/// Events taken at once, and in all, before input is looked at again.
+const CHUNK: usize = 32;
+const MOST_EVENTS: usize = 256;
+const MOST_TIME: Duration = Duration::from_millis(2);
+/// How long the end waits for the agent to write what is left.
+const CLOSING: Duration = Duration::from_secs(5);
+
+/// What is there when the loop begins.
+#[derive(Debug)]
+pub(super) struct Parts {
+    pub(super) state: State,
+    pub(super) screen: Screen,
+    pub(super) parser: Parser,
+    pub(super) initial_prompt: Option<String>,
+}
+
+struct Looping {
+    state: State,
+    screen: Screen,
+    parser: Parser,
+    frames: Frames,
+    link: Link,
+    clipboard: Clipboard,
+    initial_prompt: Option<String>,
+    /// The screen changes by itself then.
+    tick: Option<Instant>,
+    /// An unfinished escape sequence is given up then.
+    escape: Option<Instant>,
+    /// The end comes at the latest then, with this code.
+    closing: Option<(Instant, u8)>,
+    ended: Option<Exit>,
+    /// To be done where the signals are at hand.
+    suspend: bool,
+    /// A child had the terminal: its interrupts were not for us.
+    child_ran: bool,
+}
+
+/// The agent, or what waits for it.
+#[derive(Default)]
+struct Link {
+    ops: Option<crate::protocol::link::OpSender>,
+    waiting: Vec<Op>,
+    remember: Option<super::Remember>,
+}
+
+impl Link {
+    fn send(&mut self, op: Op) {
+        match &self.ops {
+            // An agent that is gone says so with `Event::Closed`; there is nobody to tell here.
+            Some(ops) => drop(ops.send(op)),
+            None => self.waiting.push(op),
+        }
+    }
+}
+
+/// Runs until the end.
+pub(super) async fn run(parts: Parts, connect: super::Connect) -> Result<Exit, TuiError> {
+    let Parts {
+        state,
+        screen,
+        parser,
+        initial_prompt,
+    } = parts;
+    let stdin = Stdin::new()?;
+    let mut signals = Signals::new()?;
+    let (connected, mut connecting) = oneshot::channel();
+    std::thread::Builder::new()
+        .name("connect".to_owned())
+        .spawn(move || {
+            let zone = TimeZone::system();
+            drop(connected.send((connect(), zone)));
+        })?;
+    let wake = std::sync::Arc::new(Notify::new());
+    let mut looping = Looping {
+        state,
+        screen,
+        parser,
+        frames: Frames::default(),
+        link: Link::default(),
+        clipboard: Clipboard::default(),
+        initial_prompt,
+        tick: None,
+        escape: None,
+        closing: None,
+        ended: None,
+        suspend: false,
+        child_ran: false,
+    };
+    let waker = std::sync::Arc::clone(&wake);
+    looping
+        .state
+        .transcript
+        .set_waker(std::sync::Arc::new(move || waker.notify_one()));
+    let mut inbox: Option<Inbox> = None;
+    let mut asking = true;
+    while looping.ended.is_none() {
+        looping.draw_if_due()?;
+        let deadline = looping.deadline();
+        tokio::select! {
+            biased;
+            bytes = stdin.read() => looping.bytes_came(&bytes?)?,
+            asked = signals.next() => looping.signal_came(asked)?,
+            events = receive(&mut inbox) => looping.events_came(events, &mut inbox),
+            link = &mut connecting, if asking => {
+                asking = false;
+                inbox = looping.connected(link.ok());
+            }
+            () = wake.notified() => looping.highlighted(),
+            () = sleep_until(deadline.unwrap_or_else(Instant::now).into()), if deadline.is_some() => {
+                looping.time_passed();
+            }
+        }
+        if std::mem::take(&mut looping.suspend) {
+            looping.screen.leave();
+            signals.stop().await?;
+            looping.back()?;
+        }
+        if std::mem::take(&mut looping.child_ran) {
+            signals.forget_interrupts();
+        }
+    }
+    looping.screen.leave();
+    looping.ended.ok_or(TuiError::NoTerminal)
+}
+
+/// The agent's next events; never, while there is no agent.
+async fn receive(inbox: &mut Option<Inbox>) -> Vec<Event> {
+    match inbox {
+        Some(inbox) => inbox.recv(CHUNK).await,
+        None => std::future::pending().await,
+    }
+}
+
+impl Looping {
+    fn deadline(&self) -> Option<Instant> {
+        let closing = self.closing.map(|(at, _)| at);
+        [self.frames.due(), self.tick, self.escape, closing]
+            .into_iter()
+            .flatten()
+            .min()
+    }
+
+    fn draw_if_due(&mut self) -> Result<(), TuiError> {
+        let at = Instant::now();
+        if !self.frames.is_due(at) {
+            return Ok(());
+        }
+        let clock = now();
+        let next = self.screen.draw(&mut self.state, clock)?;
+        self.frames.drawn(at);
+        let soonest = [next, self.state.deadline()].into_iter().flatten().min();
+        self.tick = soonest
+            .map(|millis| at + Duration::from_millis(u64::try_from(millis - clock).unwrap_or(0)));
+        if self.state.transcript.poll_highlights() {
+            self.frames.soon(at, true);
+        }
+        Ok(())
+    }
+
+    fn tell(&mut self, msg: Msg) {
+        let effects = update(&mut self.state, msg, now());
+        for effect in effects {
+            self.perform(effect);
+        }
+    }
+
+    fn bytes_came(&mut self, bytes: &[u8]) -> Result<(), TuiError> {
+        if bytes.is_empty() {
+            // The terminal is gone.
+            self.end(129);
+            return Ok(());
+        }
+        let inputs = self.parser.feed(bytes);
+        self.inputs_came(inputs)?;
+        self.escape = self.parser.wait().map(|millis| {
+            Instant::now() + Duration::from_millis(u64::try_from(millis).unwrap_or(0))
+        });
+        Ok(())
+    }
+
+    fn inputs_came(&mut self, inputs: Vec<Input>) -> Result<(), TuiError> {
+        for input in inputs {
+            if self.screen.printed {
+                if matches!(input, Input::Key(_)) {
+                    self.back()?;
+                }
+                continue;
+            }
+            let at = Instant::now();
+            match &input {
+                Input::Mouse(_) => self.frames.soon(at, false),
+                _ => self.frames.now(at),
+            }
+            self.tell(Msg::Input(input));
+        }
+        // A held Enter and the like: also without a frame that would set the timer.
+        Ok(())
+    }
+
+    fn signal_came(&mut self, asked: Asked) -> Result<(), TuiError> {
+        match asked {
+            Asked::End(code) => self.end(code),
+            Asked::Resize => {
+                let (width, height) = self.screen.measure();
+                self.tell(Msg::Resize(width, height));
+                self.frames.now(Instant::now());
+            }
+            // Stopped from outside: the shell had the terminal in between.
+            Asked::GoOn => self.back()?,
+        }
+        Ok(())
+    }
+
+    /// Takes the screen again after someone else had it.
+    fn back(&mut self) -> Result<(), TuiError> {
+        self.screen.leave();
+        self.screen.enter()?;
+        let (width, height) = self.screen.measure();
+        self.tell(Msg::Resize(width, height));
+        self.screen.forget();
+        self.frames.now(Instant::now());
+        Ok(())
+    }
+
+    fn connected(&mut self, link: Option<(AgentLink, TimeZone)>) -> Option<Inbox> {
+        let Some((link, zone)) = link else {
+            // It panicked; the log has the reason.
+            self.end(1);
+            return None;
+        };
+        self.state.zone = zone;
+        self.link.ops = Some(link.ops);
+        self.link.remember = link.remember;
+        for op in std::mem::take(&mut self.link.waiting) {
+            self.link.send(op);
+        }
+        self.tell(Msg::Connected(link.history));
+        if let Some(prompt) = self.initial_prompt.take() {
+            self.tell(Msg::Submit(prompt));
+        }
+        self.frames.now(Instant::now());
+        Some(link.events)
+    }
+
+    fn events_came(&mut self, first: Vec<Event>, inbox: &mut Option<Inbox>) {
+        let begun = Instant::now();
+        let mut count = 0;
+        let mut events = first;
+        loop {
+            count += events.len();
+            for event in events {
+                self.tell(Msg::Event(event));
+            }
+            if count >= MOST_EVENTS || begun.elapsed() >= MOST_TIME {
+                break;
+            }
+            events = inbox
+                .as_mut()
+                .map(|inbox| inbox.try_recv(CHUNK))
+                .unwrap_or_default();
+            if events.is_empty() {
+                break;
+            }
+        }
+        // Nothing repaints while something is selected.
+        if !self.state.transcript.has_selection() {
+            let streaming = matches!(self.state.phase(), Phase::Streaming);
+            self.frames.soon(Instant::now(), streaming);
+        }
+    }
+
+    fn highlighted(&mut self) {
+        if self.state.transcript.poll_highlights() && !self.state.transcript.has_selection() {
+            self.frames.soon(Instant::now(), true);
+        }
+    }
+
+    fn time_passed(&mut self) {
+        let at = Instant::now();
+        if self.escape.is_some_and(|due| due <= at) {
+            self.escape = None;
+            let inputs = self.parser.flush();
+            // A key that brings the screen back can fail only with the terminal itself.
+            if self.inputs_came(inputs).is_err() {
+                self.end(129);
+            }
+        }
+        if self.tick.is_some_and(|due| due <= at) {
+            self.tick = None;
+            self.tell(Msg::Tick);
+            self.frames.now(at);
+        }
+        if let Some((due, code)) = self.closing
+            && due <= at
+        {
+            self.finish(code, None);
+        }
+    }
+
+    /// Ends: tells the agent, and waits for it within limits. The terminal is given back at once.
+    fn end(&mut self, code: u8) {
+        self.screen.leave();
+        if self.link.ops.is_none() || self.closing.is_some() {
+            return self.finish(code, None);
+        }
+        self.link.send(Op::Close);
+        self.closing = Some((Instant::now() + CLOSING, code));
+    }
+
+    fn finish(&mut self, code: u8, next: Option<Next>) {
+        let farewell = farewell::text(&self.state);
+        self.ended = Some(Exit {
+            code,
+            farewell,
+            next,
+        });
+    }
+
+    fn perform(&mut self, effect: Effect) {
+        match effect {
+            Effect::Op(op) => self.link.send(op),
+            Effect::Quit if self.link.ops.is_none() => self.finish(0, None),
+            Effect::Quit => {
+                self.link.send(Op::Close);
+                self.closing = Some((Instant::now() + CLOSING, 0));
+            }
+            Effect::Exit(code) => {
+                let code = self.closing.map_or(code, |(_, code)| code);
+                self.finish(code, None);
+            }
+            Effect::Demo => self.finish(0, Some(Next::Demo)),
+            Effect::Suspend => self.suspend = true,
+            Effect::Redraw => self.screen.forget(),
+            Effect::Edit(text) => {
+                let edited = self.lend(|| editor::edit(&text));
+                self.tell(Msg::Edited(edited));
+            }
+            Effect::OpenFile { path, line } => self.open_file(&path, line),
+            Effect::PrintTranscript => {
+                let text = self.state.transcript.plain_text(self.state.terminal.size.0);
+                if self.screen.print(&text).is_err() {
+                    self.end(129);
+                }
+            }
+            Effect::Copy(text) => self.copy(&text),
+            Effect::SaveHistory(prompt) => {
+                if let Some(remember) = &mut self.link.remember {
+                    remember(&prompt);
+                }
+            }
+            Effect::Notify(what) => {
+                let what = format!("dunlin: {what}");
+                self.screen.also(&osc::notification(&Safe::strip(&what)));
+            }
+        }
+    }
+
+    /// Gives the terminal to a child and takes it back.
+    fn lend<T>(&mut self, work: impl FnOnce() -> T) -> T {
+        self.screen.leave();
+        let result = work();
+        self.child_ran = true;
+        if self.back().is_err() {
+            self.end(129);
+        }
+        result
+    }
+
+    fn open_file(&mut self, path: &str, line: Option<u32>) {
+        let worktree = self
+            .state
+            .session
+            .info
+            .as_ref()
+            .map(|info| info.worktree.clone());
+        let full = std::path::Path::new(&worktree.unwrap_or_default()).join(path);
+        let opened = self.lend(|| editor::open(&full.to_string_lossy(), line));
+        if let Err(why) = opened {
+            self.tell(Msg::Edited(Err(why)));
+        }
+    }
+
+    fn copy(&mut self, text: &str) {
+        let known = self.clipboard.put(text);
+        if !known {
+            let Some(bytes) = osc::clipboard(text) else {
+                let why = "This is too long for the terminal's clipboard; /export writes a file.";
+                return self.tell(Msg::Edited(Err(why.to_owned())));
+            };
+            self.screen.also(&bytes);
+        }
+        self.tell(Msg::Copied(known));
+    }
+}

@@ -1,0 +1,192 @@
+//! The interactive front end as the program starts it: enter, first frame, then everything else.
+//!
+//! `app` calls `run` on the main thread. Order (DESIGN §3): raw mode → first frame → the agent, on a
+//! thread of its own; keys are read and shown from the first frame on. One loop, few branches.
+
+pub mod editor;
+pub mod farewell;
+pub mod frames;
+mod looping;
+mod screen;
+mod signals;
+mod stdin;
+
+use std::path::PathBuf;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use super::input::Parser;
+use super::state::{self, State, Terminal};
+use super::term::guard::Guard;
+use super::theme::ColourDepth;
+use crate::config::used::UiSettings;
+use crate::protocol::Millis;
+use crate::protocol::link::{Inbox, OpSender};
+
+/// Starts the agent; may take as long as it needs.
+pub type Connect = Box<dyn FnOnce() -> AgentLink + Send>;
+
+/// Keeps a prompt for later sessions.
+pub type Remember = Box<dyn FnMut(&str) + Send>;
+
+/// What the interactive front end needs to start. Nothing here may take time to make.
+pub struct Start {
+    /// `[ui]`, keys included.
+    pub settings: UiSettings,
+    /// Version for the start screen.
+    pub version: &'static str,
+    /// The worktree for the eye, e.g. `~/code/pager`.
+    pub worktree_label: String,
+    /// A prompt from the command line: sent as soon as the agent is there.
+    pub initial_prompt: Option<String>,
+    /// Starts the agent. Called after the first frame, on a thread of its own.
+    pub connect: Connect,
+    /// Answers come from a script: said on the start screen.
+    pub scripted_notice: bool,
+    /// Where stderr goes while the screen is ours; none for nowhere.
+    pub stderr_log: Option<PathBuf>,
+}
+
+impl std::fmt::Debug for Start {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Start")
+            .field("worktree_label", &self.worktree_label)
+            .finish_non_exhaustive()
+    }
+}
+
+/// The agent as the front end sees it.
+pub struct AgentLink {
+    /// Takes what the user wants.
+    pub ops: OpSender,
+    /// Brings what happened.
+    pub events: Inbox,
+    /// Prompts of earlier sessions, oldest first.
+    pub history: Vec<String>,
+    /// Keeps a prompt for later sessions; must not block for long.
+    pub remember: Option<Remember>,
+}
+
+impl std::fmt::Debug for AgentLink {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("AgentLink")
+            .field("events", &self.events)
+            .finish_non_exhaustive()
+    }
+}
+
+/// What is to follow the end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Next {
+    /// The scripted demonstration.
+    Demo,
+}
+
+/// How it ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Exit {
+    /// Exit code.
+    pub code: u8,
+    /// For the normal screen: last answer, what changed, how to resume. Safe to print; may be empty.
+    pub farewell: String,
+    /// What the user asked for to follow.
+    pub next: Option<Next>,
+}
+
+/// Why the interactive front end could not run.
+#[derive(Debug, thiserror::Error)]
+pub enum TuiError {
+    /// Stdin or stdout is not a terminal.
+    #[error(
+        "The interactive screen needs a terminal, and stdin or stdout is not one. Use `dunlin exec` instead."
+    )]
+    NoTerminal,
+    /// The terminal failed.
+    #[error(
+        "The terminal could not be read or written: {0}. Try another terminal, or `dunlin exec`."
+    )]
+    Terminal(#[from] std::io::Error),
+}
+
+/// Runs the interactive front end until the user ends it. Blocks the thread it is called on.
+pub fn run(start: Start) -> Result<Exit, TuiError> {
+    let Start {
+        settings,
+        version,
+        worktree_label,
+        initial_prompt,
+        connect,
+        ..
+    } = start;
+    let guard = Guard::new(settings.mouse, start.stderr_log.as_deref())
+        .map_err(|_not_a_terminal| TuiError::NoTerminal)?;
+    let mut screen = screen::Screen::new(guard.clone());
+    let terminal = Terminal {
+        size: screen.measure(),
+        focused: true,
+        kitty: false,
+        depth: depth(),
+        background: None,
+    };
+    let facts = state::Start {
+        version: version.to_owned(),
+        worktree: worktree_label,
+        scripted: start.scripted_notice,
+        ..state::Start::default()
+    };
+    let mut state = State::new(settings, facts, terminal);
+    if ascii_only() {
+        state.theme = state.theme.clone().with_glyphs(super::theme::Glyphs::ASCII);
+    }
+    let _hook = guard.hook_panics();
+    screen.enter()?;
+    // The questions to the terminal ride behind the first frame; answers come as input.
+    screen.also(Guard::probe());
+    screen.draw(&mut state, now())?;
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()?;
+    let parts = looping::Parts {
+        state,
+        screen,
+        parser: Parser::default(),
+        initial_prompt,
+    };
+    let ended = runtime.block_on(looping::run(parts, connect));
+    guard.leave();
+    ended
+}
+
+/// The time.
+pub(super) fn now() -> Millis {
+    let since = SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .unwrap_or_default();
+    Millis::try_from(since.as_millis()).unwrap_or(Millis::MAX)
+}
+
+/// Colours by the environment; `NO_COLOR` wins.
+fn depth() -> ColourDepth {
+    let get = |name| std::env::var(name).unwrap_or_default();
+    let term = get("TERM");
+    if !get("NO_COLOR").is_empty() || term == "dumb" {
+        ColourDepth::None
+    } else if matches!(get("COLORTERM").as_str(), "truecolor" | "24bit")
+        || term.ends_with("-direct")
+    {
+        ColourDepth::Truecolour
+    } else if term.contains("256color") || term.contains("kitty") || term.contains("ghostty") {
+        ColourDepth::Ansi256
+    } else {
+        ColourDepth::Ansi16
+    }
+}
+
+/// Terminals and locales that cannot show the Unicode signs.
+fn ascii_only() -> bool {
+    let get = |name| std::env::var(name).ok().filter(|value| !value.is_empty());
+    let locale = get("LC_ALL")
+        .or_else(|| get("LC_CTYPE"))
+        .or_else(|| get("LANG"));
+    let plain = locale.is_some_and(|name| name == "C" || name == "POSIX");
+    plain || get("TERM").is_some_and(|term| term == "linux" || term == "vt100")
+}

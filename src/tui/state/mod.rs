@@ -1,0 +1,267 @@
+//! All that is on screen, as plain data. Only `update` changes it; `view` draws it.
+//!
+//! `run` makes it before the first frame, so making one costs microseconds and does no I/O.
+
+pub mod asks;
+pub mod plan;
+
+use std::collections::BTreeMap;
+
+use jiff::tz::TimeZone;
+use ratatui::layout::Rect;
+
+use asks::Asks;
+use plan::Plan;
+
+use super::composer::Composer;
+use super::keymap::Keymap;
+use super::overlay::Overlay;
+use super::theme::{ColourDepth, Theme, ThemeChoice};
+use super::transcript::Transcript;
+use crate::config::used::UiSettings;
+use crate::protocol::event::Place;
+use crate::protocol::{
+    MessageId, Millis, NoticeLevel, PartId, PatchFile, Phase, QueueState, SessionInfo,
+    SessionSummary, Status, TurnEnd,
+};
+
+/// A sentence in the footer that goes away.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Flash {
+    /// What it says.
+    pub text: String,
+    /// How much it matters.
+    pub level: NoticeLevel,
+    /// Until when.
+    pub until: Millis,
+}
+
+/// What the terminal is and can.
+#[derive(Debug, Clone)]
+pub struct Terminal {
+    /// Columns and rows.
+    pub size: (u16, u16),
+    /// The window has the focus (true until the terminal says otherwise).
+    pub focused: bool,
+    /// The kitty keyboard flags were answered: ctrl+enter exists.
+    pub kitty: bool,
+    /// Colours it shows.
+    pub depth: ColourDepth,
+    /// Its background, if it told.
+    pub background: Option<(u8, u8, u8)>,
+}
+
+/// The open session.
+#[derive(Debug, Clone, Default)]
+pub struct Session {
+    /// Its facts; none until one is open.
+    pub info: Option<SessionInfo>,
+    /// False if another process has it open.
+    pub read_only: bool,
+    /// Its last turn was cut.
+    pub cut: bool,
+    /// The user's prompts with their messages, oldest first, for rewind.
+    pub prompts: Vec<(MessageId, String)>,
+    /// The task list, if there is one.
+    pub plan: Option<Plan>,
+    /// What its steps changed, by patch part.
+    pub patches: BTreeMap<PartId, Vec<PatchFile>>,
+    /// How the last turn ended.
+    pub ended: Option<TurnEnd>,
+}
+
+/// What the start screen shows besides the place.
+#[derive(Debug, Clone, Default)]
+pub struct Start {
+    /// Name and version.
+    pub version: String,
+    /// The worktree for the eye, known before the agent is.
+    pub worktree: String,
+    /// Facts of the place.
+    pub place: Option<Place>,
+    /// Newest sessions.
+    pub recent: Vec<SessionSummary>,
+    /// Nobody can work yet: why, and what was found.
+    pub onboarding: Option<(String, Vec<String>)>,
+    /// The scripted provider plays: said clearly.
+    pub scripted: bool,
+}
+
+/// Times of keys, for guards and doubles.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct KeyTimes {
+    /// The last key that went into the composer.
+    pub typed: Option<Millis>,
+    /// The last Esc that found nothing to do.
+    pub escape: Option<Millis>,
+    /// The last ctrl+c or ctrl+d that found nothing to do.
+    pub quit: Option<Millis>,
+}
+
+/// All that is on screen.
+#[derive(Debug)]
+pub struct State {
+    /// The user's settings.
+    pub settings: UiSettings,
+    /// Keys.
+    pub keys: Keymap,
+    /// The terminal.
+    pub terminal: Terminal,
+    /// The theme's name as chosen.
+    pub theme_name: String,
+    /// Styles.
+    pub theme: Theme,
+    /// For times of day.
+    pub zone: TimeZone,
+    /// The conversation.
+    pub transcript: Transcript,
+    /// Where it was drawn last, for the mouse.
+    pub transcript_area: Rect,
+    /// Where the user writes.
+    pub composer: Composer,
+    /// Overlays, the topmost last.
+    pub overlays: Vec<Overlay>,
+    /// Open questions.
+    pub asks: Asks,
+    /// What waits.
+    pub queue: QueueState,
+    /// The agent's status; none until it is there.
+    pub status: Option<Status>,
+    /// The session.
+    pub session: Session,
+    /// The start screen.
+    pub start: Start,
+    /// Sent, but neither queued nor in the transcript yet.
+    pub sending: Option<String>,
+    /// A passing sentence.
+    pub flash: Option<Flash>,
+    /// Times of keys.
+    pub times: KeyTimes,
+    /// Commands used, oldest first.
+    pub recent_commands: Vec<String>,
+    /// Closing: the agent is writing what is left.
+    pub closing: bool,
+    /// The agent is there.
+    pub connected: bool,
+    /// The mouse holds a selection.
+    pub dragging: bool,
+}
+
+impl State {
+    /// The state before anything is known.
+    pub fn new(settings: UiSettings, start: Start, terminal: Terminal) -> Self {
+        let keys = Keymap::new(&settings.keys);
+        let theme_name = settings.theme.clone();
+        let mut state = Self {
+            keys,
+            theme: Theme::new(ThemeChoice::Auto, terminal.depth, None),
+            settings,
+            terminal,
+            theme_name,
+            zone: TimeZone::UTC,
+            transcript: Transcript::new(),
+            transcript_area: Rect::default(),
+            composer: Composer::default(),
+            overlays: Vec::new(),
+            asks: Asks::default(),
+            queue: QueueState::default(),
+            status: None,
+            session: Session::default(),
+            start,
+            sending: None,
+            flash: None,
+            times: KeyTimes::default(),
+            recent_commands: Vec::new(),
+            closing: false,
+            connected: false,
+            dragging: false,
+        };
+        state.restyle();
+        state
+    }
+
+    /// Makes the theme anew from its name, the terminal's colours and its background.
+    pub fn restyle(&mut self) {
+        let choice = ThemeChoice::named(&self.theme_name).unwrap_or_default();
+        let terminal = &self.terminal;
+        self.theme = Theme::new(choice, terminal.depth, terminal.background)
+            .with_glyphs(self.theme.glyphs.clone());
+    }
+
+    /// Says something in the footer for a while.
+    pub fn say(&mut self, level: NoticeLevel, text: impl Into<String>, now: Millis) {
+        let until = now
+            + if level == NoticeLevel::Info {
+                4_000
+            } else {
+                8_000
+            };
+        self.flash = Some(Flash {
+            text: text.into(),
+            level,
+            until,
+        });
+    }
+
+    /// True while a turn runs.
+    pub fn is_running(&self) -> bool {
+        !matches!(self.phase(), Phase::Idle)
+    }
+
+    /// What the turn does.
+    pub fn phase(&self) -> &Phase {
+        self.status
+            .as_ref()
+            .map_or(&Phase::Idle, |status| &status.phase)
+    }
+
+    /// True if the conversation has begun: the start screen is gone.
+    pub fn has_begun(&self) -> bool {
+        !self.transcript.is_empty()
+    }
+
+    /// Under 80 columns there are no margins.
+    pub const fn is_narrow(&self) -> bool {
+        self.terminal.size.0 < 80
+    }
+
+    /// Columns that the composer's text may take.
+    pub fn composer_width(&self) -> usize {
+        let margins = if self.is_narrow() { 2 } else { 6 };
+        usize::from(self.terminal.size.0)
+            .saturating_sub(margins)
+            .max(2)
+    }
+
+    /// Something may move on screen.
+    pub const fn motion(&self) -> bool {
+        !self.settings.reduced_motion && self.terminal.focused
+    }
+
+    /// When something changes by itself, besides what is drawn: a held Enter, a passing sentence.
+    pub fn deadline(&self) -> Option<Millis> {
+        let flash = self.flash.as_ref().map(|flash| flash.until);
+        [self.composer.burst.deadline(), flash]
+            .into_iter()
+            .flatten()
+            .min()
+    }
+
+    /// The window's title: project and state.
+    pub fn title(&self) -> String {
+        let place = self.start.worktree.trim_end_matches('/');
+        let project = place
+            .rsplit('/')
+            .next()
+            .filter(|name| !name.is_empty())
+            .unwrap_or("dunlin");
+        let state = match self.phase() {
+            _ if self.asks.current().is_some() => "waiting for you",
+            Phase::Idle => "ready",
+            Phase::Retrying { .. } => "retrying",
+            Phase::Compacting { .. } => "compacting",
+            _ => "working",
+        };
+        format!("{project} · {state}")
+    }
+}

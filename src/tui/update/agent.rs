@@ -1,0 +1,263 @@
+//! What the agent announced, taken into the state.
+//!
+//! The transcript sees every event; here is what the rest of the screen makes of it. Deltas are the
+//! hot path: they touch nothing but the transcript.
+
+use super::super::overlay::Overlay;
+use super::super::overlay::diff::DiffView;
+use super::super::overlay::inspector::Inspector;
+use super::super::overlay::pager::Pager;
+use super::super::overlay::undo::UndoView;
+use super::super::state::plan::Plan;
+use super::super::state::{Session, State};
+use super::Effect;
+use crate::protocol::{
+    AskBody, DiffReport, Event, Message, MessageId, Millis, Part, PartBody, QueueState, Role,
+    Status, TurnEnd,
+};
+
+/// A turn that took longer is worth a notification.
+const LONG_TURN_MS: Millis = 20_000;
+
+/// Takes an event in.
+pub(super) fn event(state: &mut State, event: Event, now: Millis) -> Vec<Effect> {
+    if matches!(event, Event::SessionStarted { .. }) {
+        state.transcript.clear();
+    }
+    state.transcript.apply(&event, now);
+    match event {
+        Event::PartDelta { .. } => {}
+        Event::SessionStarted {
+            session,
+            writable,
+            cut,
+        } => {
+            state.session = Session {
+                info: Some(session),
+                read_only: !writable,
+                cut,
+                ..Session::default()
+            };
+            state.asks.clear();
+            state.queue = QueueState::default();
+            state.start.onboarding = None;
+            state.overlays.clear();
+        }
+        Event::History {
+            messages, parts, ..
+        } => history(state, &messages, &parts),
+        Event::SessionUpdated { session } => state.session.info = Some(session),
+        Event::MessageCreated { message } => message_created(state, &message),
+        Event::PartUpdated { part } => part_updated(state, &part),
+        Event::Queued { .. } | Event::Dequeued { .. } | Event::Error { .. } => state.sending = None,
+        Event::QueueChanged { queue } => {
+            state.queue = queue;
+            state.sending = None;
+        }
+        Event::Asked { ask } => return asked(state, ask, now),
+        Event::AskClosed { ask } => state.asks.close(ask, now),
+        Event::TurnStarted => {
+            state.session.ended = None;
+            state.session.cut = false;
+        }
+        Event::TurnFinished { reason } => return finished(state, reason, now),
+        Event::Status(status) => state.status = Some(status),
+        Event::Closed => return vec![Effect::Exit(0)],
+        answer => return answered(state, answer),
+    }
+    Vec::new()
+}
+
+/// Answers to questions of the front end, and facts of the place.
+fn answered(state: &mut State, event: Event) -> Vec<Effect> {
+    match event {
+        Event::Place(place) => state.start.place = Some(place),
+        Event::Onboarding { reason, found } => {
+            state.start.onboarding = Some((reason, found));
+            state.sending = None;
+        }
+        Event::Diff(report) => show_diff(state, report),
+        Event::UndoPreview { prompt, files } => {
+            state
+                .overlays
+                .push(Overlay::Undo(UndoView::new(prompt, files)));
+        }
+        Event::BranchChanged { tip, prompt } => branch_changed(state, tip, &prompt),
+        Event::Sessions { sessions } => {
+            let open = state.session.info.as_ref().map(|info| info.id);
+            for overlay in &mut state.overlays {
+                overlay.sessions_came(&sessions, open);
+            }
+            let others = sessions.into_iter().filter(|s| Some(s.info.id) != open);
+            state.start.recent = others.take(3).collect();
+        }
+        Event::Models { models } => {
+            for overlay in &mut state.overlays {
+                overlay.models_came(&models);
+            }
+        }
+        Event::Files { generation, paths } => {
+            if let Some(popup) = &mut state.composer.popup {
+                popup.files(generation, &paths);
+            }
+        }
+        Event::Output { text, .. } => {
+            state
+                .overlays
+                .push(Overlay::Pager(Pager::output("Output", &text)));
+        }
+        Event::Context { report } => show_context(state, &report),
+        _ => {}
+    }
+    Vec::new()
+}
+
+fn show_diff(state: &mut State, report: DiffReport) {
+    match state.overlays.last_mut() {
+        Some(Overlay::Diff(view)) => view.show(report),
+        _ => state.overlays.push(Overlay::Diff(DiffView::new(report))),
+    }
+}
+
+fn show_context(state: &mut State, report: &serde_json::Value) {
+    let gauge = state
+        .status
+        .as_ref()
+        .map(|status| status.context)
+        .unwrap_or_default();
+    let model = state
+        .status
+        .as_ref()
+        .map(|s| s.model_label.clone())
+        .unwrap_or_default();
+    let view = Inspector::new(report, gauge, model);
+    match state.overlays.last_mut() {
+        Some(Overlay::Inspector(old)) => *old = view,
+        _ => state.overlays.push(Overlay::Inspector(view)),
+    }
+}
+
+fn history(state: &mut State, messages: &[Message], parts: &[Part]) {
+    let mut prompts: Vec<(MessageId, String)> = Vec::new();
+    for message in messages.iter().filter(|m| m.role == Role::User) {
+        let said = parts
+            .iter()
+            .filter(|p| p.message == message.id)
+            .find_map(said);
+        if let Some(text) = said {
+            prompts.push((message.id, text));
+        }
+    }
+    prompts.append(&mut state.session.prompts);
+    prompts.sort_by_key(|(id, _)| *id);
+    prompts.dedup_by_key(|(id, _)| *id);
+    state.session.prompts = prompts;
+    for part in parts {
+        if let PartBody::Patch { files, .. } = &part.body {
+            state.session.patches.insert(part.id, files.clone());
+        }
+    }
+    if let Some(plan) = parts.iter().rev().find_map(plan)
+        && state.session.plan.is_none()
+    {
+        state.session.plan = Some(plan);
+    }
+}
+
+fn said(part: &Part) -> Option<String> {
+    match &part.body {
+        PartBody::Text {
+            text,
+            synthetic: false,
+            ..
+        } => Some(text.clone()),
+        _ => None,
+    }
+}
+
+fn plan(part: &Part) -> Option<Plan> {
+    match &part.body {
+        PartBody::Tool(tool) if tool.tool == "todo" => Plan::read(tool.state.input()?),
+        _ => None,
+    }
+}
+
+fn message_created(state: &mut State, message: &Message) {
+    if message.role == Role::User {
+        state.sending = None;
+        state.session.prompts.push((message.id, String::new()));
+    }
+}
+
+fn part_updated(state: &mut State, part: &Part) {
+    match &part.body {
+        PartBody::Text {
+            synthetic: false,
+            text,
+            ..
+        } => {
+            let prompts = state.session.prompts.iter_mut().rev();
+            if let Some((_, prompt)) = prompts.take(4).find(|(id, _)| *id == part.message)
+                && prompt.is_empty()
+            {
+                prompt.clone_from(text);
+            }
+        }
+        PartBody::Patch { files, .. } => {
+            state.session.patches.insert(part.id, files.clone());
+        }
+        PartBody::Tool(_) => {
+            if let Some(plan) = plan(part) {
+                state.session.plan = Some(plan);
+            }
+        }
+        _ => {}
+    }
+}
+
+fn asked(state: &mut State, ask: crate::protocol::Ask, now: Millis) -> Vec<Effect> {
+    let what = match &ask.body {
+        AskBody::Permission {
+            heading, subject, ..
+        } => format!("{heading}: {subject}"),
+        AskBody::DoomLoop { subject, .. } => format!("Looks like a loop: {subject}"),
+        AskBody::Budget { message } => message.clone(),
+        AskBody::Question { question, .. } => question.clone(),
+    };
+    state.asks.add(ask, now);
+    notify(state, what)
+}
+
+fn notify(state: &State, what: String) -> Vec<Effect> {
+    if state.terminal.focused || !state.settings.notify {
+        return Vec::new();
+    }
+    vec![Effect::Notify(what)]
+}
+
+fn finished(state: &mut State, reason: TurnEnd, now: Millis) -> Vec<Effect> {
+    state.session.ended = Some(reason);
+    let started = state
+        .status
+        .as_ref()
+        .and_then(|status: &Status| status.turn_started);
+    if started.is_none_or(|at| now - at < LONG_TURN_MS) {
+        return Vec::new();
+    }
+    let what = match reason {
+        TurnEnd::Done => "The turn is done.",
+        TurnEnd::Error => "The turn failed.",
+        _ => "The turn stopped.",
+    };
+    notify(state, what.to_owned())
+}
+
+fn branch_changed(state: &mut State, tip: Option<MessageId>, prompt: &str) {
+    state
+        .session
+        .prompts
+        .retain(|(id, _)| tip.is_some_and(|tip| *id <= tip));
+    if !prompt.is_empty() && state.composer.is_empty() {
+        state.composer.set(prompt);
+    }
+}

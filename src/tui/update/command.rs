@@ -1,0 +1,326 @@
+//! What each slash command does.
+
+use super::super::command::Command;
+use super::super::keymap::nearest;
+use super::super::overlay::pager::Pager;
+use super::super::overlay::picker::{Entry, Kind, Picker};
+use super::super::overlay::queue::QueueView;
+use super::super::overlay::{self, Intent, Overlay};
+use super::super::state::State;
+use super::super::theme::ThemeChoice;
+use super::super::view::numbers;
+use super::Effect;
+use crate::protocol::{
+    Delivery, DiffScope, Effort, Millis, Mode, ModelRef, NoticeLevel, Op, PromptInput,
+};
+
+const INIT_PROMPT: &str = "Look through this project and write an AGENTS.md at its root for coding \
+agents: what it is, how it is built, tested and run (exact commands), where things are, and the \
+conventions that cannot be guessed. Keep it under 60 lines. If there is one already, improve it.";
+
+/// Carries a command out; `rest` is what was typed after its name.
+pub(super) fn run(state: &mut State, command: Command, rest: &str, now: Millis) -> Vec<Effect> {
+    let op = |op| vec![Effect::Op(op)];
+    match command {
+        Command::Help => show(state, overlay::help(&state.keys)),
+        Command::New => op(Op::NewSession),
+        Command::Sessions => {
+            state.overlays.push(Overlay::sessions());
+            op(Op::ListSessions { all: false })
+        }
+        Command::Fork => op(Op::Fork { at: None }),
+        Command::Rename if rest.is_empty() => usage(state, "/rename TITLE", now),
+        Command::Rename => op(Op::Rename(rest.to_owned())),
+        Command::Rewind => rewind(state, now),
+        Command::Undo => op(Op::Undo { confirmed: false }),
+        Command::Redo => op(Op::Redo),
+        Command::Diff => diff(state, rest, now),
+        Command::Compact => op(Op::Compact {
+            focus: rest.to_owned(),
+        }),
+        Command::Context => op(Op::Context),
+        Command::Prune => op(Op::Prune),
+        Command::Restore => op(Op::Restore { parts: Vec::new() }),
+        Command::Model => model(state, rest, now),
+        Command::Effort => effort(state, rest, now),
+        Command::Mode => mode(state, rest, now),
+        Command::Agent => agent(state, rest),
+        Command::Queue => show(state, Overlay::Queue(QueueView::new(&state.queue))),
+        Command::Todo => todo(state, now),
+        Command::Export => export(rest),
+        Command::Copy => copy(state, now),
+        Command::Find => find(state, rest, now),
+        Command::Theme => theme(state, rest, now),
+        Command::Init => {
+            let input = PromptInput {
+                text: INIT_PROMPT.to_owned(),
+                files: Vec::new(),
+            };
+            op(Op::Prompt {
+                input,
+                delivery: Delivery::Guidance,
+            })
+        }
+        Command::Cost => cost(state, now),
+        Command::Status => show(
+            state,
+            Overlay::Pager(Pager::lines("Status", &status(state))),
+        ),
+        Command::Permissions => say(
+            state,
+            "Rules are in .dunlin/permissions.toml and [permission] of the configuration; \
+             `dunlin permissions check -- COMMAND` says what applies.",
+            now,
+        ),
+        Command::Mcp => {
+            let count = state.start.place.as_ref().map_or(0, |place| place.mcp);
+            say(state, &format!("{count} MCP servers are configured."), now)
+        }
+        Command::Editor => vec![Effect::Edit(String::new())],
+        Command::Continue => op(Op::Continue),
+        Command::Demo => vec![Effect::Demo],
+        Command::Quit => {
+            state.closing = true;
+            vec![Effect::Quit]
+        }
+    }
+}
+
+fn show(state: &mut State, overlay: Overlay) -> Vec<Effect> {
+    state.overlays.push(overlay);
+    Vec::new()
+}
+
+fn say(state: &mut State, text: &str, now: Millis) -> Vec<Effect> {
+    state.say(NoticeLevel::Info, text, now);
+    Vec::new()
+}
+
+fn fail(state: &mut State, text: impl Into<String>, now: Millis) -> Vec<Effect> {
+    state.say(NoticeLevel::Error, text, now);
+    Vec::new()
+}
+
+fn usage(state: &mut State, usage: &str, now: Millis) -> Vec<Effect> {
+    fail(state, format!("Write {usage}."), now)
+}
+
+fn rewind(state: &mut State, now: Millis) -> Vec<Effect> {
+    if state.session.prompts.is_empty() {
+        return say(state, "There is nothing to go back to yet.", now);
+    }
+    let overlay = Overlay::rewind(&state.session.prompts);
+    show(state, overlay)
+}
+
+fn diff(state: &mut State, rest: &str, now: Millis) -> Vec<Effect> {
+    let scope = match rest {
+        "" | "turn" => DiffScope::Turn,
+        "session" => DiffScope::Session,
+        "step" => DiffScope::Step,
+        _ => return usage(state, "/diff, /diff session or /diff step", now),
+    };
+    vec![Effect::Op(Op::Diff(scope))]
+}
+
+fn model(state: &mut State, rest: &str, now: Millis) -> Vec<Effect> {
+    if rest.is_empty() {
+        state.overlays.push(Overlay::models());
+        return vec![Effect::Op(Op::ListModels)];
+    }
+    match rest.parse::<ModelRef>() {
+        Ok(model) => vec![Effect::Op(Op::SetModel(model))],
+        Err(why) => fail(state, why, now),
+    }
+}
+
+/// A picker over names, each with what it does.
+fn pick(state: &mut State, title: &'static str, names: Vec<(String, &str, Op)>) -> Vec<Effect> {
+    let entries = names.into_iter().map(|(label, detail, op)| Entry {
+        label,
+        detail: detail.to_owned(),
+        intents: vec![Intent::Op(op)],
+    });
+    show(
+        state,
+        Overlay::Picker(Picker::new(Kind::Other, title, entries.collect())),
+    )
+}
+
+fn effort(state: &mut State, rest: &str, now: Millis) -> Vec<Effect> {
+    if rest.is_empty() {
+        let mut names = vec![(
+            "default".to_owned(),
+            "what the model does by itself",
+            Op::SetEffort(None),
+        )];
+        names.extend(
+            Effort::ALL
+                .iter()
+                .map(|(e, name)| ((*name).to_owned(), "", Op::SetEffort(Some(*e)))),
+        );
+        return pick(state, "Reasoning effort", names);
+    }
+    if rest == "default" {
+        return vec![Effect::Op(Op::SetEffort(None))];
+    }
+    if let Some((effort, _)) = Effort::ALL.iter().find(|(_, name)| *name == rest) {
+        return vec![Effect::Op(Op::SetEffort(Some(*effort)))];
+    }
+    let near = nearest(rest, Effort::ALL.iter().map(|(_, name)| *name));
+    let sentence = format!("`{rest}` is no effort. The closest is `{near}`.");
+    fail(state, sentence, now)
+}
+
+fn mode(state: &mut State, rest: &str, now: Millis) -> Vec<Effect> {
+    if rest.is_empty() {
+        let says = |mode| match mode {
+            Mode::Ask => "commands and edits ask",
+            Mode::AutoEdit => "edits in the worktree run, commands ask",
+            Mode::Auto => "everything runs in the sandbox without asking",
+            Mode::Plan => "nothing can write",
+        };
+        let names = Mode::ALL.map(|m| (m.name().to_owned(), says(m), Op::SetMode(m)));
+        return pick(state, "Permission mode", names.into());
+    }
+    match rest.parse::<Mode>() {
+        Ok(mode) => vec![Effect::Op(Op::SetMode(mode))],
+        Err(why) => fail(state, why, now),
+    }
+}
+
+fn agent(state: &mut State, rest: &str) -> Vec<Effect> {
+    if !rest.is_empty() {
+        return vec![Effect::Op(Op::SetAgent(rest.to_owned()))];
+    }
+    let known = [("build", "reads, writes and runs"), ("plan", "reads only")];
+    let names = known.map(|(name, says)| (name.to_owned(), says, Op::SetAgent(name.to_owned())));
+    pick(state, "Agent", names.into())
+}
+
+fn todo(state: &mut State, now: Millis) -> Vec<Effect> {
+    let Some(plan) = &state.session.plan else {
+        return say(state, "There is no plan in this session.", now);
+    };
+    let glyphs = &state.theme.glyphs;
+    let lines: Vec<String> = plan
+        .items
+        .iter()
+        .map(|(text, status)| {
+            let sign = match status.as_str() {
+                "completed" => glyphs.boxes.1,
+                "in_progress" => glyphs.active,
+                _ => glyphs.boxes.0,
+            };
+            format!("{sign} {text}")
+        })
+        .collect();
+    show(state, Overlay::Pager(Pager::lines("Plan", &lines)))
+}
+
+fn export(rest: &str) -> Vec<Effect> {
+    let (first, after) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
+    let known = ["md", "json", "jsonl"];
+    let (format, path) = if known.contains(&first) {
+        (first, after)
+    } else {
+        ("md", rest)
+    };
+    let path = Some(path.trim())
+        .filter(|path| !path.is_empty())
+        .map(str::to_owned);
+    vec![Effect::Op(Op::Export {
+        format: format.to_owned(),
+        path,
+    })]
+}
+
+fn copy(state: &mut State, now: Millis) -> Vec<Effect> {
+    match state.transcript.last_answer() {
+        Some(text) => vec![Effect::Copy(text)],
+        None => say(state, "There is no answer to copy yet.", now),
+    }
+}
+
+fn find(state: &mut State, rest: &str, now: Millis) -> Vec<Effect> {
+    let count = state.transcript.find(rest);
+    if rest.is_empty() {
+        return Vec::new();
+    }
+    state.transcript.find_prev();
+    let text = match count {
+        0 => format!("Nothing here says `{rest}`."),
+        1 => "1 place.".to_owned(),
+        _ => format!("{count} places; /find with other words, or with none to end."),
+    };
+    say(state, &text, now)
+}
+
+fn theme(state: &mut State, rest: &str, now: Millis) -> Vec<Effect> {
+    if rest.is_empty() {
+        let overlay = Overlay::Picker(Picker::themes(&state.theme_name));
+        return show(state, overlay);
+    }
+    if ThemeChoice::named(rest).is_none() {
+        let near = nearest(rest, ThemeChoice::BUILT_IN.iter().map(|(name, _)| *name));
+        return fail(
+            state,
+            format!("There is no theme `{rest}`. The closest is `{near}`."),
+            now,
+        );
+    }
+    rest.clone_into(&mut state.theme_name);
+    state.restyle();
+    Vec::new()
+}
+
+fn cost(state: &mut State, now: Millis) -> Vec<Effect> {
+    let Some(status) = &state.status else {
+        return say(state, "Nothing was asked yet.", now);
+    };
+    let used = numbers::context(status.context.used, status.context.window);
+    let cost = status
+        .cost
+        .map_or_else(|| "cost not known".to_owned(), numbers::money);
+    say(
+        state,
+        &format!("{cost}, context {used}. /context has the rest."),
+        now,
+    )
+}
+
+fn status(state: &State) -> Vec<String> {
+    let mut lines = vec![format!("dunlin {}", state.start.version), String::new()];
+    if let Some(info) = &state.session.info {
+        lines.push(format!("session    {}  {}", info.id, info.title));
+        lines.push(format!("worktree   {}", info.worktree));
+    }
+    if let Some(status) = &state.status {
+        lines.push(format!(
+            "model      {}  ({})",
+            status.model, status.model_label
+        ));
+        lines.push(format!("agent      {}", status.agent));
+        lines.push(format!("mode       {}", status.mode.name()));
+        lines.push(format!("sandbox    {}", status.sandbox));
+        let gauge = status.context;
+        lines.push(format!(
+            "context    {}",
+            numbers::context(gauge.used, gauge.window)
+        ));
+        lines.push(format!(
+            "cost       {}",
+            status
+                .cost
+                .map_or_else(|| "not known".to_owned(), numbers::money)
+        ));
+    }
+    lines.extend(
+        state
+            .keys
+            .problems()
+            .iter()
+            .map(|problem| format!("keys       {problem}")),
+    );
+    lines
+}

@@ -1,0 +1,277 @@
+//! Writing, completing and sending: the actions of the composer.
+
+use super::super::command::{self, Command, Parsed};
+use super::super::composer::popup::Kind;
+use super::super::keymap::Action;
+use super::super::state::State;
+use super::{Effect, command as run};
+use crate::protocol::{Delivery, Millis, NoticeLevel, Op, QueueEdit, QueueItem};
+
+/// Text was typed.
+pub(super) fn typed(state: &mut State, text: &str, now: Millis) -> Vec<Effect> {
+    state.times.typed = Some(now);
+    state.composer.history.stop();
+    if state.transcript.has_selection() {
+        state.transcript.clear_selection();
+    }
+    state.composer.buffer.insert(text);
+    changed(state)
+}
+
+/// The text or the cursor changed: the list above follows.
+pub(super) fn changed(state: &mut State) -> Vec<Effect> {
+    let ask = state.composer.refresh_popup(&state.recent_commands);
+    ask.map(|(query, generation)| Effect::Op(Op::FindFiles { query, generation }))
+        .into_iter()
+        .collect()
+}
+
+/// An action of the composer, its list or its queue.
+pub(super) fn act(state: &mut State, action: Action, now: Millis) -> Vec<Effect> {
+    match action {
+        Action::PopupUp | Action::PopupDown => {
+            if let Some(popup) = &mut state.composer.popup {
+                popup.step(if action == Action::PopupUp { -1 } else { 1 });
+            }
+            return Vec::new();
+        }
+        Action::PopupAccept => return accept_popup(state, false, now),
+        Action::PopupClose => {
+            state.composer.close_popup();
+            return Vec::new();
+        }
+        Action::FollowUp => return submit(state, Delivery::FollowUp, now),
+        Action::InterruptSend => return submit(state, Delivery::Interrupt, now),
+        Action::EditQueued => return edit_queued(state, now),
+        Action::DropQueued => return drop_queued(state),
+        Action::Editor => return vec![Effect::Edit(state.composer.expanded())],
+        Action::Up | Action::Down => return vertical(state, action == Action::Up),
+        Action::DeleteForward if state.composer.is_empty() => {
+            return super::keys::key_quit(state, now);
+        }
+        Action::LineEnd | Action::Unfold if state.composer.is_empty() => {
+            state.transcript.toggle_fold_last();
+            return Vec::new();
+        }
+        _ => {}
+    }
+    state.times.typed = Some(now);
+    edit(state, action);
+    changed(state)
+}
+
+fn edit(state: &mut State, action: Action) {
+    let buffer = &mut state.composer.buffer;
+    match action {
+        Action::NewLine => buffer.insert("\n"),
+        Action::Left => buffer.left(),
+        Action::Right => buffer.right(),
+        Action::WordLeft => buffer.left_word(),
+        Action::WordRight => buffer.right_word(),
+        Action::LineStart => buffer.home(),
+        Action::LineEnd => buffer.end(),
+        Action::DeleteBack => buffer.delete_back(),
+        Action::DeleteForward => buffer.delete_forward(),
+        Action::DeleteWordBack => buffer.kill_word_back(),
+        Action::DeleteWordForward => buffer.kill_word_forward(),
+        Action::KillToEnd => buffer.kill_to_end(),
+        Action::KillToStart => buffer.kill_to_start(),
+        Action::Yank => buffer.yank(),
+        Action::YankPop => buffer.yank_pop(),
+        Action::Undo => buffer.undo(),
+        Action::Redo => buffer.redo(),
+        Action::Transpose => buffer.transpose(),
+        _ => {}
+    }
+}
+
+/// Up and down: rows first, then earlier prompts; on nothing, what was put aside.
+fn vertical(state: &mut State, up: bool) -> Vec<Effect> {
+    let rows = state.composer.rows(state.composer_width());
+    let composer = &mut state.composer;
+    if up && composer.is_empty() && composer.unstash() {
+        return Vec::new();
+    }
+    let moved = if up {
+        composer.buffer.up(&rows)
+    } else {
+        composer.buffer.down(&rows)
+    };
+    if moved {
+        return changed(state);
+    }
+    let current = composer.expanded();
+    let found = if up {
+        composer.history.older(&current)
+    } else {
+        composer.history.newer()
+    };
+    if let Some(text) = found {
+        composer.set(&text);
+    }
+    Vec::new()
+}
+
+/// Takes the list's entry; with `run`, a command that needs nothing more is carried out.
+pub(super) fn accept_popup(state: &mut State, run: bool, now: Millis) -> Vec<Effect> {
+    let Some(popup) = state.composer.popup.clone() else {
+        return Vec::new();
+    };
+    let Some(item) = popup.chosen() else {
+        state.composer.close_popup();
+        return if run {
+            submit(state, Delivery::Guidance, now)
+        } else {
+            Vec::new()
+        };
+    };
+    match popup.kind {
+        Kind::Commands => {
+            let takes = command::row_of(&item.name).is_some_and(|row| !row.takes.is_empty());
+            let exact = popup.query == item.name;
+            let tail = if run && (!takes || exact) { "" } else { " " };
+            let text = format!("/{}{tail}", item.name);
+            state.composer.buffer.replace(popup.token, &text);
+            if run && tail.is_empty() {
+                state.composer.popup = None;
+                return submit(state, Delivery::Guidance, now);
+            }
+        }
+        Kind::Files => {
+            let folder = item.name.ends_with('/');
+            let tail = if folder && !run { "" } else { " " };
+            let text = format!("@{}{tail}", item.name);
+            state.composer.mention(&item.name);
+            state.composer.buffer.replace(popup.token, &text);
+        }
+    }
+    changed(state)
+}
+
+/// Sends what is written: a command, a shell command or a prompt.
+pub(super) fn submit(state: &mut State, delivery: Delivery, now: Millis) -> Vec<Effect> {
+    let text = state.composer.expanded();
+    if text.trim().is_empty() {
+        return go_on(state);
+    }
+    if delivery == Delivery::Guidance && broke_line(state) {
+        return Vec::new();
+    }
+    match command::parse(&text) {
+        Parsed::Command(command, rest) => {
+            state.composer.take();
+            state.composer.history.add(&text);
+            remember_command(state, command);
+            return run::run(state, command, &rest, now);
+        }
+        Parsed::Unknown { name, closest } => {
+            let sentence =
+                format!("There is no /{name}. The closest is /{closest}; /help lists all.");
+            state.say(NoticeLevel::Error, sentence, now);
+            return Vec::new();
+        }
+        Parsed::Prompt => {}
+    }
+    if state.session.read_only {
+        let sentence = "This session is open in another window: /fork goes on in a copy.";
+        state.say(NoticeLevel::Warning, sentence, now);
+        return Vec::new();
+    }
+    state.transcript.to_bottom();
+    state.sending = Some(text.lines().next().unwrap_or_default().to_owned());
+    state.session.cut = false;
+    let input = state.composer.take();
+    let mut effects = Vec::new();
+    if state.composer.history.add(&text) {
+        effects.push(Effect::SaveHistory(text.clone()));
+    }
+    let shell = text
+        .strip_prefix('!')
+        .filter(|_| delivery != Delivery::FollowUp);
+    effects.push(Effect::Op(match shell {
+        Some(line) => Op::Shell {
+            command: line.trim().to_owned(),
+        },
+        None => Op::Prompt { input, delivery },
+    }));
+    effects
+}
+
+/// Enter on nothing: what is paused or was cut goes on.
+fn go_on(state: &mut State) -> Vec<Effect> {
+    if state.queue.paused && !state.queue.follow_ups.is_empty() {
+        return vec![Effect::Op(Op::Queue(QueueEdit::Resume))];
+    }
+    if state.session.cut && !state.is_running() {
+        state.session.cut = false;
+        return vec![Effect::Op(Op::Continue)];
+    }
+    Vec::new()
+}
+
+/// A `\` before the cursor makes Enter a line break.
+fn broke_line(state: &mut State) -> bool {
+    let buffer = &mut state.composer.buffer;
+    let at = buffer.cursor();
+    if at == buffer.text().len() && buffer.text().ends_with('\\') {
+        buffer.replace(at - 1..at, "\n");
+        return true;
+    }
+    false
+}
+
+fn remember_command(state: &mut State, command: Command) {
+    if let Some(row) = command::TABLE.iter().find(|row| row.command == command) {
+        state.recent_commands.retain(|name| name != row.name);
+        state.recent_commands.push(row.name.to_owned());
+    }
+}
+
+fn newest_queued(state: &State) -> Option<&QueueItem> {
+    let queue = &state.queue;
+    queue
+        .guidance
+        .iter()
+        .chain(&queue.follow_ups)
+        .max_by_key(|item| item.id)
+}
+
+/// Takes the newest queued message back into the composer.
+fn edit_queued(state: &mut State, now: Millis) -> Vec<Effect> {
+    let Some(item) = newest_queued(state).cloned() else {
+        return Vec::new();
+    };
+    if !state.composer.is_empty() {
+        let sentence = "Send or stash what you are writing first (ctrl+c puts it aside).";
+        state.say(NoticeLevel::Warning, sentence, now);
+        return Vec::new();
+    }
+    take_queued(state, &item);
+    vec![Effect::Op(Op::Queue(QueueEdit::Remove(item.id)))]
+}
+
+/// Puts a queued message into the composer; it leaves the lists at once.
+pub(super) fn take_queued(state: &mut State, item: &QueueItem) {
+    state.composer.set(&item.input.text);
+    for file in &item.input.files {
+        let name = file
+            .name
+            .split_once(':')
+            .map_or(file.name.as_str(), |(path, _)| path);
+        state.composer.mention(name);
+    }
+    forget_queued(state, item);
+}
+
+fn forget_queued(state: &mut State, item: &QueueItem) {
+    state.queue.guidance.retain(|queued| queued.id != item.id);
+    state.queue.follow_ups.retain(|queued| queued.id != item.id);
+}
+
+fn drop_queued(state: &mut State) -> Vec<Effect> {
+    let Some(item) = newest_queued(state).cloned() else {
+        return Vec::new();
+    };
+    forget_queued(state, &item);
+    vec![Effect::Op(Op::Queue(QueueEdit::Remove(item.id)))]
+}

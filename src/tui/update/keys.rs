@@ -1,0 +1,254 @@
+//! From a key to an action, and to whoever is on top: question, overlay, list, composer.
+//!
+//! Text goes to the composer unless an overlay takes it. What an action does is in `compose`,
+//! `asks` and `layers`.
+
+use super::super::composer::burst::Enter;
+use super::super::input::{Code, Key};
+use super::super::keymap::{Action, Context};
+use super::super::overlay::{self, Overlay};
+use super::super::state::State;
+use super::{Effect, asks, compose, layers};
+use crate::protocol::{DiffScope, Millis, NoticeLevel, Op, Phase};
+
+/// Two presses within this time are a double.
+const DOUBLE_MS: Millis = 500;
+/// A second ctrl+c within this time quits.
+const QUIT_MS: Millis = 2_000;
+
+/// A key was pressed.
+pub(super) fn key(state: &mut State, key: Key, now: Millis) -> Vec<Effect> {
+    // An Enter that was held back is decided by what follows it: text makes it a line break.
+    let mut effects = Vec::new();
+    if key.text().is_none() && key.code != Code::Enter && state.composer.burst.due(now, true) {
+        effects.extend(enter(state, now));
+    }
+    effects.extend(routed(state, key, now));
+    effects
+}
+
+fn routed(state: &mut State, key: Key, now: Millis) -> Vec<Effect> {
+    let global = state.keys.action(&[Context::Global], key);
+    if state.closing {
+        let leave = matches!(global, Some(Action::Cancel | Action::Quit));
+        return if leave {
+            vec![Effect::Exit(0)]
+        } else {
+            Vec::new()
+        };
+    }
+    match global {
+        Some(Action::Suspend) => return vec![Effect::Suspend],
+        Some(Action::Redraw) => return vec![Effect::Redraw],
+        Some(Action::PrintTranscript) => return vec![Effect::PrintTranscript],
+        _ => {}
+    }
+    if state.asks.current().is_some() {
+        return asks::key(state, key, now);
+    }
+    if !state.overlays.is_empty() {
+        return layers::key(state, key, now);
+    }
+    let contexts = contexts(state);
+    match state.keys.action(&contexts, key) {
+        Some(Action::Submit | Action::PopupRun) => match state.composer.burst.enter(now) {
+            Enter::Act => enter(state, now),
+            Enter::Break => compose::typed(state, "\n", now),
+            Enter::Hold => Vec::new(),
+        },
+        Some(Action::RetryNow | Action::OtherModel | _)
+            if key.text().is_some() && !state.composer.is_empty() =>
+        {
+            text(state, key, now)
+        }
+        Some(action) => act(state, action, now),
+        None => text(state, key, now),
+    }
+}
+
+/// The contexts a key is looked up in while nothing lies over the composer.
+fn contexts(state: &State) -> Vec<Context> {
+    let mut contexts = Vec::with_capacity(5);
+    if state.composer.popup.is_some() {
+        contexts.push(Context::Popup);
+    }
+    if matches!(state.phase(), Phase::Retrying { .. }) && state.composer.is_empty() {
+        contexts.push(Context::Retrying);
+    }
+    let queued = !state.queue.guidance.is_empty() || !state.queue.follow_ups.is_empty();
+    if state.is_running() || queued {
+        contexts.push(Context::Running);
+    }
+    contexts.extend([Context::Composer, Context::Global]);
+    contexts
+}
+
+fn text(state: &mut State, key: Key, now: Millis) -> Vec<Effect> {
+    let Some(c) = key.text() else {
+        return Vec::new();
+    };
+    if c == '?' && state.composer.is_empty() {
+        state.overlays.push(overlay::help(&state.keys));
+        return Vec::new();
+    }
+    if state.composer.burst.typed(now) {
+        compose::typed(state, "\n", now);
+    }
+    compose::typed(state, c.encode_utf8(&mut [0; 4]), now)
+}
+
+/// Enter, and it is meant: takes the list's entry, or sends.
+pub(super) fn enter(state: &mut State, now: Millis) -> Vec<Effect> {
+    if state.composer.popup.is_some() {
+        return compose::accept_popup(state, true, now);
+    }
+    compose::submit(state, crate::protocol::Delivery::Guidance, now)
+}
+
+/// Text was pasted.
+pub(super) fn paste(state: &mut State, text: &str, now: Millis) -> Vec<Effect> {
+    if let Some(field) = state.asks.current_mut().and_then(|ask| ask.field.as_mut()) {
+        field.text.insert(&text.replace('\n', " "));
+        return Vec::new();
+    }
+    if state.asks.current().is_none()
+        && let Some(top) = state.overlays.last_mut()
+    {
+        top.paste(&text.replace('\n', " "));
+        return Vec::new();
+    }
+    state.times.typed = Some(now);
+    state.composer.paste(text);
+    compose::changed(state)
+}
+
+fn act(state: &mut State, action: Action, now: Millis) -> Vec<Effect> {
+    if state.transcript.has_selection() && !matches!(action, Action::CopySelection | Action::Cancel)
+    {
+        state.transcript.clear_selection();
+        if action == Action::Escape {
+            return Vec::new();
+        }
+    }
+    match action {
+        Action::Cancel => cancel(state, now),
+        Action::Quit => key_quit(state, now),
+        Action::Escape => escape(state, now),
+        Action::PageUp
+        | Action::PageDown
+        | Action::LineUp
+        | Action::LineDown
+        | Action::Top
+        | Action::Bottom
+        | Action::PromptUp
+        | Action::PromptDown => scroll(state, action),
+        Action::CopySelection => copy_selection(state),
+        Action::Help => open(state, |state| overlay::help(&state.keys)),
+        Action::Sessions => {
+            state.overlays.push(Overlay::sessions());
+            vec![Effect::Op(Op::ListSessions { all: false })]
+        }
+        Action::Models | Action::OtherModel => {
+            state.overlays.push(Overlay::models());
+            vec![Effect::Op(Op::ListModels)]
+        }
+        Action::Changes => vec![Effect::Op(Op::Diff(DiffScope::Turn))],
+        Action::Inspector => vec![Effect::Op(Op::Context)],
+        Action::CycleMode => cycle_mode(state),
+        Action::RetryNow => vec![Effect::Op(Op::RetryNow)],
+        Action::SearchHistory => open(state, |state| {
+            Overlay::history(state.composer.history.entries())
+        }),
+        other => compose::act(state, other, now),
+    }
+}
+
+fn open(state: &mut State, make: impl FnOnce(&State) -> Overlay) -> Vec<Effect> {
+    let overlay = make(state);
+    state.overlays.push(overlay);
+    Vec::new()
+}
+
+fn cycle_mode(state: &mut State) -> Vec<Effect> {
+    let Some(status) = &mut state.status else {
+        return Vec::new();
+    };
+    // Shown at once; the agent's next status confirms it.
+    status.mode = status.mode.next();
+    vec![Effect::Op(Op::SetMode(status.mode))]
+}
+
+/// Scrolls, and asks for older history when its edge comes near.
+pub(super) fn scroll(state: &mut State, action: Action) -> Vec<Effect> {
+    let transcript = &mut state.transcript;
+    match action {
+        Action::PageUp => transcript.page(-1),
+        Action::PageDown => transcript.page(1),
+        Action::LineUp => transcript.scroll_lines(-1),
+        Action::LineDown => transcript.scroll_lines(1),
+        Action::Top => transcript.to_top(),
+        Action::Bottom => transcript.to_bottom(),
+        Action::PromptUp => transcript.jump_prompt(-1),
+        _ => transcript.jump_prompt(1),
+    }
+    older(state)
+}
+
+/// Asks for the page before, if the transcript wants one.
+pub(super) fn older(state: &mut State) -> Vec<Effect> {
+    let wanted = state.transcript.wants_older();
+    wanted
+        .map(|before| Effect::Op(Op::LoadOlder { before }))
+        .into_iter()
+        .collect()
+}
+
+/// Copies what is selected.
+pub(super) fn copy_selection(state: &mut State) -> Vec<Effect> {
+    let text = state.transcript.selected_text();
+    state.transcript.clear_selection();
+    text.filter(|text| !text.is_empty())
+        .map(Effect::Copy)
+        .into_iter()
+        .collect()
+}
+
+fn cancel(state: &mut State, now: Millis) -> Vec<Effect> {
+    if state.transcript.has_selection() {
+        return copy_selection(state);
+    }
+    if state.composer.stash() {
+        state.say(NoticeLevel::Info, "Put aside: ↑ brings it back.", now);
+        return Vec::new();
+    }
+    if state.is_running() {
+        return vec![Effect::Op(Op::Interrupt)];
+    }
+    key_quit(state, now)
+}
+
+/// ctrl+d or ctrl+c with nothing to do: twice quits.
+pub(super) fn key_quit(state: &mut State, now: Millis) -> Vec<Effect> {
+    if state.times.quit.is_some_and(|at| now - at <= QUIT_MS) {
+        state.closing = true;
+        return vec![Effect::Quit];
+    }
+    state.times.quit = Some(now);
+    state.say(NoticeLevel::Info, "Once more to quit.", now);
+    Vec::new()
+}
+
+fn escape(state: &mut State, now: Millis) -> Vec<Effect> {
+    if state.is_running() {
+        return vec![Effect::Op(Op::Interrupt)];
+    }
+    if !state.composer.is_empty() {
+        return Vec::new();
+    }
+    let double = state.times.escape.is_some_and(|at| now - at <= DOUBLE_MS);
+    state.times.escape = (!double).then_some(now);
+    if double && !state.session.prompts.is_empty() {
+        state.overlays.push(Overlay::rewind(&state.session.prompts));
+    }
+    Vec::new()
+}

@@ -1,0 +1,73 @@
+//! Keys while an overlay is open: the top layer answers with data, this carries it out.
+
+use super::super::composer::buffer::Buffer;
+use super::super::input::Key;
+use super::super::keymap::{Action, Context, Keymap};
+use super::super::overlay::{Intent, Outcome, Overlay};
+use super::super::state::State;
+use super::{Effect, compose};
+use crate::protocol::{Millis, NoticeLevel, Op};
+
+/// A key for the topmost overlay.
+pub(super) fn key(state: &mut State, key: Key, now: Millis) -> Vec<Effect> {
+    if state.keys.action(&[Context::Global], key) == Some(Action::Cancel) {
+        return closed(state, Vec::new(), now);
+    }
+    let Some(top) = state.overlays.last_mut() else {
+        return Vec::new();
+    };
+    match top.key(key, &state.keys) {
+        Outcome::Ignored | Outcome::Consumed => Vec::new(),
+        Outcome::Emit(intents) => perform(state, intents, now),
+        Outcome::Close(intents) => closed(state, intents, now),
+    }
+}
+
+fn closed(state: &mut State, intents: Vec<Intent>, now: Millis) -> Vec<Effect> {
+    if let Some(Overlay::Picker(picker)) = state.overlays.pop()
+        && let Some(theme) = picker.theme_before()
+        && intents.is_empty()
+    {
+        // The live preview ends as it began.
+        theme.clone_into(&mut state.theme_name);
+        state.restyle();
+    }
+    perform(state, intents, now)
+}
+
+fn perform(state: &mut State, intents: Vec<Intent>, now: Millis) -> Vec<Effect> {
+    let mut effects = Vec::new();
+    for intent in intents {
+        match intent {
+            Intent::Op(op) => effects.push(Effect::Op(op)),
+            Intent::Copy(text) => effects.push(Effect::Copy(text)),
+            Intent::Compose(text) => state.composer.set(&text),
+            Intent::Quote(text) => {
+                state.composer.buffer.insert(&text);
+                effects.extend(compose::changed(state));
+            }
+            Intent::OpenFile { path, line } => effects.push(Effect::OpenFile { path, line }),
+            Intent::Theme(name) => {
+                state.theme_name = name;
+                state.restyle();
+            }
+            Intent::Open(overlay) => state.overlays.push(*overlay),
+            Intent::EditQueued(item) => {
+                if state.composer.is_empty() {
+                    compose::take_queued(state, &item);
+                    let edit = crate::protocol::QueueEdit::Remove(item.id);
+                    effects.push(Effect::Op(Op::Queue(edit)));
+                } else {
+                    let sentence = "Send or stash what you are writing first.";
+                    state.say(NoticeLevel::Warning, sentence, now);
+                }
+            }
+        }
+    }
+    effects
+}
+
+/// Edits a one-line field with the composer's keys.
+pub(super) fn edit_line(buffer: &mut Buffer, key: Key, keys: &Keymap) {
+    super::super::overlay::edit_line(buffer, key, keys);
+}

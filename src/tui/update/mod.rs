@@ -1,0 +1,143 @@
+//! The only place that changes the state: a message in, effects out.
+//!
+//! No I/O and no clock: every message carries the time. `run` makes the messages and performs the
+//! effects; the harness of the tests does the same without a terminal.
+
+mod agent;
+mod asks;
+mod command;
+mod compose;
+mod keys;
+mod layers;
+mod mouse;
+
+use super::input::{Input, Reply};
+use super::state::State;
+use crate::protocol::{Event, Millis, NoticeLevel, Op};
+
+/// Something that happened.
+#[derive(Debug)]
+pub enum Msg {
+    /// At the terminal.
+    Input(Input),
+    /// In the agent.
+    Event(Event),
+    /// The agent is there; prompts of earlier sessions, oldest first.
+    Connected(Vec<String>),
+    /// A prompt from the command line.
+    Submit(String),
+    /// The terminal has another size.
+    Resize(u16, u16),
+    /// Time passed.
+    Tick,
+    /// The external editor ended; its text, or why there is none.
+    Edited(Result<String, String>),
+    /// A copy was made; true if it is known to have arrived.
+    Copied(bool),
+}
+
+/// Something that must happen outside.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Effect {
+    /// Tell the agent.
+    Op(Op),
+    /// Close: tell the agent, wait for it, end.
+    Quit,
+    /// End now with this code.
+    Exit(u8),
+    /// End, then run the scripted demo.
+    Demo,
+    /// Back to the shell until SIGCONT.
+    Suspend,
+    /// Draw everything again.
+    Redraw,
+    /// Edit a text in the external editor.
+    Edit(String),
+    /// Open a file of the worktree in the external editor.
+    OpenFile {
+        /// Relative to the worktree.
+        path: String,
+        /// From 1.
+        line: Option<u32>,
+    },
+    /// Print the conversation to the normal screen.
+    PrintTranscript,
+    /// Put text on the clipboard (only on the user's own key).
+    Copy(String),
+    /// Keep a prompt for later sessions.
+    SaveHistory(String),
+    /// Notify: the window has not the focus.
+    Notify(String),
+}
+
+/// Changes the state.
+pub fn update(state: &mut State, msg: Msg, now: Millis) -> Vec<Effect> {
+    match msg {
+        Msg::Input(input) => input_came(state, input, now),
+        Msg::Event(event) => agent::event(state, event, now),
+        Msg::Connected(history) => {
+            state.connected = true;
+            state.composer.history.load(history);
+            vec![Effect::Op(Op::ListSessions { all: false })]
+        }
+        Msg::Submit(text) => {
+            state.composer.set(&text);
+            compose::submit(state, crate::protocol::Delivery::Guidance, now)
+        }
+        Msg::Resize(width, height) => {
+            state.terminal.size = (width, height);
+            Vec::new()
+        }
+        Msg::Tick => tick(state, now),
+        Msg::Edited(Ok(text)) => {
+            state.composer.set(text.trim_end_matches('\n'));
+            Vec::new()
+        }
+        Msg::Edited(Err(why)) => {
+            state.say(NoticeLevel::Error, why, now);
+            Vec::new()
+        }
+        Msg::Copied(known) => {
+            let text = if known {
+                "Copied."
+            } else {
+                "Sent to the terminal's clipboard."
+            };
+            state.say(NoticeLevel::Info, text, now);
+            Vec::new()
+        }
+    }
+}
+
+fn input_came(state: &mut State, input: Input, now: Millis) -> Vec<Effect> {
+    match input {
+        Input::Key(key) => keys::key(state, key, now),
+        Input::Paste(text) => keys::paste(state, &text, now),
+        Input::Mouse(mouse) => mouse::mouse(state, mouse),
+        Input::Focus(focused) => {
+            state.terminal.focused = focused;
+            Vec::new()
+        }
+        Input::Reply(reply) => {
+            match reply {
+                Reply::Background(r, g, b) => {
+                    state.terminal.background = Some((r, g, b));
+                    state.restyle();
+                }
+                Reply::Keyboard(flags) => state.terminal.kitty = flags & 1 == 1,
+                Reply::Done => {}
+            }
+            Vec::new()
+        }
+    }
+}
+
+fn tick(state: &mut State, now: Millis) -> Vec<Effect> {
+    if state.flash.as_ref().is_some_and(|flash| now >= flash.until) {
+        state.flash = None;
+    }
+    if state.composer.burst.due(now, false) {
+        return keys::enter(state, now);
+    }
+    Vec::new()
+}

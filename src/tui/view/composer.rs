@@ -1,0 +1,157 @@
+//! The composer and the list above it.
+
+use ratatui::buffer::Buffer as Cells;
+use ratatui::layout::{Position, Rect};
+use ratatui::style::Style;
+use unicode_segmentation::UnicodeSegmentation;
+
+use super::row::Row;
+use crate::tui::composer::buffer::{chip_id, position};
+use crate::tui::composer::popup::{Kind, Popup, ROWS};
+use crate::tui::state::State;
+use crate::tui::term::sanitise::Safe;
+
+/// Rows that the text wants; at least one.
+pub fn height(state: &State) -> u16 {
+    let rows = state.composer.rows(state.composer_width()).len();
+    u16::try_from(rows).unwrap_or(u16::MAX).max(1)
+}
+
+/// Draws the visible rows; gives the place of the cursor.
+pub fn draw(state: &State, area: Rect, buf: &mut Cells) -> Option<Position> {
+    if area.is_empty() {
+        return None;
+    }
+    let theme = &state.theme;
+    let margin = if state.is_narrow() { 0 } else { 2 };
+    let shell = state.composer.is_shell();
+    let (glyph, style) = if shell {
+        ("!", theme.amber())
+    } else {
+        (theme.glyphs.prompt, theme.accent())
+    };
+    buf.set_stringn(
+        area.x + margin,
+        area.y,
+        glyph,
+        usize::from(area.width.saturating_sub(margin)),
+        style,
+    );
+    let left = area.x + margin + 2;
+    if state.composer.is_empty() {
+        if !state.has_begun() {
+            let hint = Row::new().fixed("Ask, or describe a change", theme.dim());
+            let x = left.min(area.right());
+            hint.draw(
+                Rect {
+                    x,
+                    width: area.right() - x,
+                    height: 1,
+                    ..area
+                },
+                buf,
+            );
+        }
+        return Some(Position::new(
+            left.min(area.right().saturating_sub(1)),
+            area.y,
+        ));
+    }
+    let rows = state.composer.rows(state.composer_width());
+    let (row, col) = position(&rows, state.composer.buffer.cursor());
+    let height = usize::from(area.height);
+    let first = row
+        .saturating_sub(height - 1)
+        .min(rows.len().saturating_sub(height));
+    let first = first.max((row + 1).saturating_sub(height));
+    for (at, line) in rows.iter().skip(first).take(height).enumerate() {
+        let text = state
+            .composer
+            .buffer
+            .text()
+            .get(line.range.clone())
+            .unwrap_or_default();
+        let y = area.y + at as u16;
+        let x = left.min(area.right());
+        line_row(state, text).draw(
+            Rect {
+                x,
+                y,
+                width: area.right() - x,
+                height: 1,
+            },
+            buf,
+        );
+    }
+    let x = (usize::from(left) + col).min(usize::from(area.right().saturating_sub(1)));
+    Some(Position::new(x as u16, area.y + (row - first) as u16))
+}
+
+fn line_row(state: &State, text: &str) -> Row {
+    let theme = &state.theme;
+    let mut row = Row::new();
+    let mut plain = String::new();
+    for grapheme in text.graphemes(true) {
+        match grapheme.chars().next().and_then(chip_id) {
+            Some(id) => {
+                row = row.text(&std::mem::take(&mut plain), theme.default());
+                row = row.text(&state.composer.chip_label(id), theme.accent());
+            }
+            None if grapheme == "\t" => plain.push_str("    "),
+            None => plain.push_str(grapheme),
+        }
+    }
+    row.safe(Safe::strip(&plain), theme.default())
+}
+
+/// Rows of the list above the composer.
+pub fn popup_rows(state: &State) -> Vec<Row> {
+    let Some(popup) = &state.composer.popup else {
+        return Vec::new();
+    };
+    let theme = &state.theme;
+    if popup.items.is_empty() {
+        let text = if popup.query.is_empty() {
+            "type to find a file"
+        } else {
+            "no file matches"
+        };
+        return vec![Row::new().gap(2).fixed(text, theme.dim())];
+    }
+    let count = popup.items.len();
+    let first = (popup.selected + 1).saturating_sub(ROWS);
+    let mut rows: Vec<Row> = (first..count.min(first + ROWS))
+        .map(|at| popup_row(state, popup, at))
+        .collect();
+    if count > ROWS
+        && let Some(last) = rows.pop()
+    {
+        rows.push(last.right(&format!("{} of {count}", popup.selected + 1), theme.dim()));
+    }
+    rows
+}
+
+fn popup_row(state: &State, popup: &Popup, at: usize) -> Row {
+    let theme = &state.theme;
+    let item = &popup.items[at];
+    let selected = at == popup.selected;
+    let style = if selected { theme.bold() } else { Style::new() };
+    let sign = if popup.kind == Kind::Commands {
+        "/"
+    } else {
+        ""
+    };
+    let row = if selected {
+        Row::new().fixed(theme.glyphs.prompt, theme.accent()).gap(1)
+    } else {
+        Row::new().gap(2)
+    };
+    let row = row
+        .text(sign, style)
+        .marked(&item.name, &item.marks, style, theme.reverse());
+    if item.detail.is_empty() {
+        row
+    } else {
+        row.to(18).text(&item.detail, theme.dim())
+    }
+}

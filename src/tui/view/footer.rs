@@ -1,0 +1,86 @@
+//! The footer: agent, model and mode, or what the keys do right now; context, cost, help.
+
+use super::numbers;
+use super::row::Row;
+use crate::protocol::NoticeLevel;
+use crate::tui::keymap::Action;
+use crate::tui::state::State;
+
+/// The row.
+pub fn row(state: &State) -> Row {
+    let row = if let Some(flash) = &state.flash {
+        let theme = &state.theme;
+        let style = match flash.level {
+            NoticeLevel::Info => theme.dim(),
+            NoticeLevel::Warning => theme.amber(),
+            NoticeLevel::Error => theme.bad(),
+        };
+        Row::new().text(&flash.text, style)
+    } else if state.is_running() && !state.composer.is_empty() && !state.is_narrow() {
+        steering(state)
+    } else {
+        who(state)
+    };
+    right_side(state, row)
+}
+
+/// Agent · model · mode; under 80 columns without the model.
+fn who(state: &State) -> Row {
+    let theme = &state.theme;
+    let Some(status) = &state.status else {
+        return Row::new().text(if state.connected { "" } else { "starting" }, theme.dim());
+    };
+    let mut words = vec![status.agent.as_str()];
+    if !state.is_narrow() {
+        words.push(&status.model_label);
+    }
+    words.push(status.mode.name());
+    Row::new().text(&words.join(" · "), theme.dim())
+}
+
+fn steering(state: &State) -> Row {
+    let theme = &state.theme;
+    let keys = &state.keys;
+    let mut row = Row::new()
+        .text(&keys.key(Action::Submit), theme.accent())
+        .fixed(" steer   ", theme.dim())
+        .text(&keys.key(Action::FollowUp), theme.accent())
+        .fixed(" queue", theme.dim());
+    if state.terminal.kitty {
+        row = row
+            .gap(3)
+            .text(&keys.key(Action::InterruptSend), theme.accent())
+            .fixed(" interrupt and send", theme.dim());
+    }
+    row
+}
+
+fn right_side(state: &State, mut row: Row) -> Row {
+    let theme = &state.theme;
+    if let Some(status) = &state.status {
+        let gauge = status.context;
+        if state.is_narrow() {
+            let share = format!("{}%", numbers::percent(gauge.used, gauge.window));
+            return row
+                .right(&share, theme.dim())
+                .right("  ", theme.dim())
+                .right("?", theme.accent());
+        }
+        row = row
+            .right(&numbers::context(gauge.used, gauge.window), theme.dim())
+            .right("   ", theme.dim());
+        let begun = gauge.used > 0;
+        match status.cost {
+            Some(usd) if begun || usd > 0.0 => {
+                row = row
+                    .right(&numbers::money(usd), theme.dim())
+                    .right("   ", theme.dim());
+            }
+            _ => {}
+        }
+    }
+    if state.is_narrow() {
+        return row.right("?", theme.accent());
+    }
+    row.right("?", theme.accent()).right(" keys", theme.dim())
+}

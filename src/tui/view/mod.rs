@@ -1,0 +1,279 @@
+//! STATE → SCREEN: where everything stands, from the bottom up.
+//!
+//! `run` and the harness call `draw` once a frame. It changes nothing but the transcript's layout
+//! caches, knows no clock (`now` is passed in) and does work in proportion to the visible part.
+
+pub mod ask;
+pub mod composer;
+pub mod footer;
+pub mod numbers;
+pub mod row;
+pub mod start;
+pub mod status;
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::{Position, Rect};
+
+use self::row::Row;
+use super::keymap::Action;
+use super::state::State;
+use super::transcript::Look;
+use crate::protocol::{Millis, Phase};
+
+/// Milliseconds of one spinner frame: 8 a second.
+pub const SPIN_MS: Millis = 125;
+
+/// What a frame needs besides its cells.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Drawn {
+    /// Where the real cursor stands; none to hide it.
+    pub cursor: Option<Position>,
+    /// Where the transcript was drawn, for the mouse.
+    pub transcript: Rect,
+    /// When the screen changes by itself: the next spinner frame or second.
+    pub next: Option<Millis>,
+}
+
+/// Rows from the top: transcript, blank, status, blank and queue, list, hairline, composer, footer.
+#[derive(Debug, Default)]
+struct Places {
+    transcript: Rect,
+    status: Option<Rect>,
+    queue: Rect,
+    popup: Rect,
+    hairline: Option<Rect>,
+    bottom: Rect,
+    footer: Option<Rect>,
+}
+
+/// Draws the whole screen.
+pub fn draw(state: &mut State, buf: &mut Buffer, now: Millis) -> Drawn {
+    let area = buf.area;
+    if area.is_empty() {
+        return Drawn::default();
+    }
+    let margin = if area.width < 80 { 0 } else { 2 };
+    let width = usize::from(area.width.saturating_sub(2 * margin));
+    let sheet = state
+        .asks
+        .current()
+        .map(|open| ask::sheet(state, open, width));
+    let status = status::row(state, now);
+    let queue = if sheet.is_some() {
+        Vec::new()
+    } else {
+        status::queue(state)
+    };
+    let popup = if sheet.is_some() {
+        Vec::new()
+    } else {
+        composer::popup_rows(state)
+    };
+    let full = state.asks.current().is_some_and(|open| open.full);
+    let bottom = match &sheet {
+        Some(_) if full => area.height,
+        Some(sheet) => u16::try_from(sheet.height()).unwrap_or(u16::MAX),
+        None => composer::height(state).min((area.height / 3).max(1)),
+    };
+    let wants = Wants {
+        bottom,
+        footer: sheet.is_none(),
+        status: status.is_some(),
+        queue: queue.len() as u16,
+        popup: popup.len() as u16,
+    };
+    let places = arrange(area, &wants);
+    let mut drawn = Drawn {
+        transcript: places.transcript,
+        ..Drawn::default()
+    };
+    let animating = transcript(state, places.transcript, buf, now);
+    rows(&queue, inset(places.queue, margin), buf);
+    rows(&popup, inset(places.popup, margin), buf);
+    if let (Some(row), Some(at)) = (&status, places.status) {
+        row.draw(inset(at, margin), buf);
+    }
+    if let Some(line) = places.hairline {
+        let gauge = state
+            .status
+            .as_ref()
+            .map(|status| status.context)
+            .unwrap_or_default();
+        status::context_line(state, gauge, line, buf);
+    }
+    drawn.cursor = match &sheet {
+        Some(sheet) => sheet.draw(state, inset(places.bottom, margin), buf),
+        None => composer::draw(state, places.bottom, buf),
+    };
+    if let Some(at) = places.footer {
+        footer::row(state).draw(inset(at, margin), buf);
+    }
+    if let Some(top) = state.overlays.last().filter(|_| sheet.is_none()) {
+        clear(area, buf);
+        drawn.cursor = top.draw(state, area, buf, now);
+    }
+    drawn.next = next_tick(state, animating || moves(state), now);
+    drawn
+}
+
+struct Wants {
+    bottom: u16,
+    footer: bool,
+    status: bool,
+    queue: u16,
+    popup: u16,
+}
+
+/// Gives out rows from the bottom, the most needed first.
+fn arrange(area: Rect, wants: &Wants) -> Places {
+    let mut places = Places::default();
+    let mut left = area.height;
+    let take = |want: u16, left: &mut u16| {
+        let got = want.min(*left);
+        *left -= got;
+        Rect {
+            y: area.y + *left,
+            height: got,
+            ..area
+        }
+    };
+    let tiny = area.height < 8;
+    if wants.footer && !tiny && area.width >= 40 {
+        places.footer = Some(take(1, &mut left));
+        take(u16::from(area.height >= 12), &mut left);
+    }
+    places.bottom = take(wants.bottom, &mut left);
+    if !tiny || !wants.footer {
+        places.hairline = Some(take(1, &mut left)).filter(|r| r.height == 1);
+    }
+    // Something of the conversation stays visible.
+    let spare = left.saturating_sub(3);
+    places.popup = take(wants.popup.min(spare), &mut left);
+    let queue = wants.queue.min(left.saturating_sub(3));
+    places.queue = take(queue, &mut left);
+    if wants.status && left > 0 {
+        if queue > 0 && left > 4 {
+            take(1, &mut left);
+        }
+        places.status = Some(take(1, &mut left));
+    }
+    if left > 2 {
+        take(1, &mut left);
+    }
+    places.transcript = Rect {
+        height: left,
+        ..area
+    };
+    places
+}
+
+fn inset(area: Rect, margin: u16) -> Rect {
+    Rect {
+        x: area.x + margin,
+        width: area.width.saturating_sub(2 * margin),
+        ..area
+    }
+}
+
+fn rows(rows: &[Row], area: Rect, buf: &mut Buffer) {
+    for (at, row) in rows.iter().take(usize::from(area.height)).enumerate() {
+        row.draw(
+            Rect {
+                y: area.y + at as u16,
+                height: 1,
+                ..area
+            },
+            buf,
+        );
+    }
+}
+
+/// Blanks an area.
+pub fn clear(area: Rect, buf: &mut Buffer) {
+    for y in area.y..area.bottom() {
+        for x in area.x..area.right() {
+            buf[(x, y)].reset();
+        }
+    }
+}
+
+/// The conversation, or the start screen; true if something in it moves.
+fn transcript(state: &mut State, area: Rect, buf: &mut Buffer, now: Millis) -> bool {
+    if area.is_empty() {
+        return false;
+    }
+    if !state.has_begun() {
+        let margin = if state.is_narrow() { 0 } else { 4 };
+        let inner = inset(area, margin);
+        let all = start::rows(state, usize::from(inner.width), now);
+        let skip = all.len().saturating_sub(usize::from(inner.height));
+        let shown = &all[skip..];
+        let y = inner.bottom() - shown.len() as u16;
+        rows(
+            shown,
+            Rect {
+                y,
+                height: shown.len() as u16,
+                ..inner
+            },
+            buf,
+        );
+        return false;
+    }
+    let unfold_key = state.keys.key(Action::Unfold);
+    let look = Look {
+        theme: &state.theme,
+        now,
+        spinner: (now / SPIN_MS) as usize,
+        motion: state.motion(),
+        unfold_key: &unfold_key,
+    };
+    let rendered = state.transcript.render(area, buf, &look);
+    if !rendered.at_bottom {
+        let theme = &state.theme;
+        let mut row = Row::new()
+            .fixed(theme.glyphs.down, theme.accent())
+            .fixed(" Back to bottom", theme.accent());
+        if rendered.new_activity {
+            row = row.fixed(" · new activity", theme.amber());
+        }
+        let row = row.right(&state.keys.key(Action::Bottom), theme.dim());
+        let margin = if state.is_narrow() { 0 } else { 2 };
+        // Its place is the blank row under the conversation.
+        if area.bottom() < buf.area.bottom() {
+            row.draw(
+                inset(
+                    Rect {
+                        y: area.bottom(),
+                        height: 1,
+                        ..area
+                    },
+                    margin,
+                ),
+                buf,
+            );
+        }
+    }
+    rendered.animating
+}
+
+/// True if the status row changes with time.
+fn moves(state: &State) -> bool {
+    match state.phase() {
+        Phase::Idle => false,
+        Phase::Asking => state.asks.current().is_none(),
+        _ => true,
+    }
+}
+
+fn next_tick(state: &State, animating: bool, now: Millis) -> Option<Millis> {
+    if !animating || !state.terminal.focused || state.transcript.has_selection() {
+        return None;
+    }
+    let every = if state.motion() && state.overlays.is_empty() {
+        SPIN_MS
+    } else {
+        1_000
+    };
+    Some(now - now.rem_euclid(every) + every)
+}

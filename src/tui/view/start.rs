@@ -1,0 +1,183 @@
+//! The start screen: name, place, last sessions, what can be typed; or what is missing.
+
+use super::numbers;
+use super::row::Row;
+use crate::protocol::{Millis, SessionSummary};
+use crate::tui::keymap::Action;
+use crate::tui::state::State;
+
+/// Column at which session titles begin, and where their rows end (within the margin of 4).
+const TITLE: usize = 8;
+const WIDTH: usize = 96;
+
+/// The rows, to stand at the bottom of the transcript's place; `width` is what a row may take.
+pub fn rows(state: &State, width: usize, now: Millis) -> Vec<Row> {
+    let theme = &state.theme;
+    let name = format!("dunlin {}", state.start.version);
+    let mut rows = vec![Row::new().text(&name, theme.bold()), place(state)];
+    if state.start.scripted {
+        let text = "Scripted: answers come from a script, not from a model. The tools are real.";
+        rows.push(Row::new().fixed(text, theme.amber()));
+    }
+    if let Some((reason, found)) = &state.start.onboarding {
+        rows.push(Row::new());
+        rows.extend(onboarding(state, reason, found));
+    } else if !state.start.recent.is_empty() {
+        rows.push(Row::new());
+        let recent = state.start.recent.iter().enumerate();
+        rows.extend(recent.map(|(at, session)| session_row(state, session, (at, width), now)));
+    }
+    rows.push(Row::new());
+    rows.push(hints(state));
+    for problem in state.keys.problems() {
+        rows.push(
+            Row::new()
+                .fixed(theme.glyphs.warn, theme.amber())
+                .gap(1)
+                .text(problem, theme.dim()),
+        );
+    }
+    rows
+}
+
+fn place(state: &State) -> Row {
+    let theme = &state.theme;
+    let mut words = Vec::new();
+    match &state.start.place {
+        None => words.push(state.start.worktree.clone()),
+        Some(place) => {
+            words.push(place.worktree.clone());
+            let git = [place.branch.as_str(), place.git_state.as_str()];
+            words.push(
+                git.into_iter()
+                    .filter(|w| !w.is_empty())
+                    .collect::<Vec<_>>()
+                    .join(", "),
+            );
+            for (name, tokens) in &place.instructions {
+                words.push(format!("{name} {} tok", numbers::tokens(*tokens, false)));
+            }
+            if place.skills > 0 {
+                words.push(counted(place.skills, "skill", "skills"));
+            }
+            if place.mcp > 0 {
+                words.push(counted(place.mcp, "MCP", "MCP"));
+            }
+        }
+    }
+    words.retain(|word| !word.is_empty());
+    Row::new().text(&words.join("   "), theme.dim())
+}
+
+fn counted(count: u32, one: &str, many: &str) -> String {
+    format!("{count} {}", if count == 1 { one } else { many })
+}
+
+fn session_row(state: &State, session: &SessionSummary, at: (usize, usize), now: Millis) -> Row {
+    let theme = &state.theme;
+    let (index, width) = at;
+    let key = if index == 0 {
+        state.keys.key(Action::Sessions)
+    } else {
+        String::new()
+    };
+    let title = if session.info.title.is_empty() {
+        &session.first_prompt
+    } else {
+        &session.info.title
+    };
+    let when = numbers::day(session.updated, now, &state.zone);
+    let share = format!("{}% ctx", session.context_percent);
+    let row = Row::new().text(&key, theme.accent()).to(TITLE);
+    let end = WIDTH.min(width);
+    // Cut by the end of the row, so that titles and days stand in columns.
+    let room = end.saturating_sub(TITLE + when.chars().count().max(9) + share.len() + 6);
+    let title: String = title
+        .chars()
+        .filter(|c| !c.is_control())
+        .take(room)
+        .collect();
+    let row = row.text(&title, theme.dim());
+    if end < 60 {
+        return row;
+    }
+    let column = end.saturating_sub(when.chars().count());
+    let share_at = (end - 13)
+        .min(column.saturating_sub(3))
+        .saturating_sub(share.len());
+    row.to(share_at)
+        .text(&share, theme.dim())
+        .to(column)
+        .text(&when, theme.dim())
+}
+
+fn hints(state: &State) -> Row {
+    let theme = &state.theme;
+    let pairs = [
+        ("@", "file"),
+        ("/", "command"),
+        ("!", "shell"),
+        ("$", "skill"),
+        ("?", "keys"),
+    ];
+    let skills = state
+        .start
+        .place
+        .as_ref()
+        .is_none_or(|place| place.skills > 0);
+    let mut row = Row::new();
+    for (sign, word) in pairs.into_iter().filter(|(sign, _)| *sign != "$" || skills) {
+        if row.width() > 0 {
+            row = row.gap(3);
+        }
+        row = row.fixed(sign, theme.dim()).gap(1).fixed(word, theme.dim());
+    }
+    row
+}
+
+fn onboarding(state: &State, reason: &str, found: &[String]) -> Vec<Row> {
+    let theme = &state.theme;
+    let mut rows = vec![
+        Row::new()
+            .fixed(theme.glyphs.ask, theme.amber())
+            .gap(1)
+            .text(reason, theme.bold()),
+        Row::new(),
+    ];
+    if found.is_empty() {
+        rows.push(Row::new().fixed(
+            "No key in the environment, no local model server.",
+            theme.dim(),
+        ));
+    } else {
+        rows.push(Row::new().fixed("Found", theme.dim()));
+        for line in found {
+            let row = Row::new()
+                .gap(2)
+                .fixed(theme.glyphs.done, theme.good())
+                .gap(1);
+            rows.push(row.text(line, theme.default()));
+        }
+    }
+    rows.push(Row::new());
+    let choices = [
+        (
+            "/demo",
+            "watch a scripted demonstration: a real bug, found, fixed and tested",
+        ),
+        ("/model", "choose a model of what was found"),
+        (
+            "dunlin auth",
+            "store a key (in the shell), or set ANTHROPIC_API_KEY, OPENAI_API_KEY, …",
+        ),
+    ];
+    for (command, says) in choices {
+        rows.push(
+            Row::new()
+                .fixed(command, theme.accent())
+                .to(14)
+                .fixed(says, theme.dim()),
+        );
+    }
+    rows
+}
