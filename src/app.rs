@@ -11,7 +11,7 @@ use crate::context::prompt::Environment;
 use crate::error::AppError;
 use crate::model::provider::Registry;
 use crate::protocol::event::Place;
-use crate::protocol::link::{Outbox, OpReceiver};
+use crate::protocol::link::{OpReceiver, Outbox};
 use crate::protocol::{Mode, ModelRef};
 use crate::session::Project;
 use crate::snapshot::Snapshots;
@@ -75,7 +75,9 @@ pub fn ground(wishes: &Wishes) -> Result<Ground, AppError> {
         Some(folder) => folder.clone(),
         None => std::env::current_dir().map_err(|e| AppError::folder(Path::new("."), &e))?,
     };
-    let folder = folder.canonicalize().map_err(|e| AppError::folder(&folder, &e))?;
+    let folder = folder
+        .canonicalize()
+        .map_err(|e| AppError::folder(&folder, &e))?;
     if !folder.is_dir() {
         let error = std::io::Error::from(std::io::ErrorKind::NotADirectory);
         return Err(AppError::folder(&folder, &error));
@@ -113,7 +115,10 @@ pub fn ground(wishes: &Wishes) -> Result<Ground, AppError> {
 
 /// The nearest folder upward that holds `.git`.
 fn repository_root(folder: &Path) -> Option<PathBuf> {
-    folder.ancestors().find(|f| f.join(".git").exists()).map(Path::to_owned)
+    folder
+        .ancestors()
+        .find(|f| f.join(".git").exists())
+        .map(Path::to_owned)
 }
 
 /// The registry of models for a configuration.
@@ -123,7 +128,14 @@ pub fn registry(ground: &Ground) -> Registry {
 
 /// Builds everything the agent uses. Costs some milliseconds: never before the first frame.
 pub fn ports(ground: Ground, wishes: &Wishes, outbox: Outbox) -> Result<Ports, AppError> {
-    let Ground { paths, folder, worktree, config, trusted, .. } = ground.clone();
+    let Ground {
+        paths,
+        folder,
+        worktree,
+        config,
+        trusted,
+        ..
+    } = ground.clone();
     let models = Arc::new(registry(&ground));
     let model = config.model.clone().or_else(|| models.default_model());
     let project = Project::open(&paths.data_dir, &worktree)?;
@@ -205,7 +217,10 @@ pub fn branch(worktree: &Path) -> String {
         Err(_) => dot_git,
     };
     let head = std::fs::read_to_string(folder.join("HEAD")).unwrap_or_default();
-    head.trim().strip_prefix("ref: refs/heads/").unwrap_or_default().to_owned()
+    head.trim()
+        .strip_prefix("ref: refs/heads/")
+        .unwrap_or_default()
+        .to_owned()
 }
 
 /// A path for the eye: `~` for the home folder.
@@ -239,7 +254,9 @@ pub async fn run_agent(
         Ok(ports) => Agent::start(ports, ops, begin).await.run().await,
         Err(error) => {
             outbox.send([
-                crate::protocol::Event::Error { error: error.to_fault() },
+                crate::protocol::Event::Error {
+                    error: error.to_fault(),
+                },
                 crate::protocol::Event::Closed,
             ]);
         }

@@ -33,7 +33,11 @@ impl AppError {
 
     /// A wrong command line or configuration: code 2.
     pub fn usage(message: impl Into<String>, hint: impl Into<String>) -> Self {
-        Self { code: exit::USAGE, kind: FaultKind::Config, ..Self::new(message, hint) }
+        Self {
+            code: exit::USAGE,
+            kind: FaultKind::Config,
+            ..Self::new(message, hint)
+        }
     }
 
     /// A folder that cannot be used.
@@ -57,12 +61,18 @@ impl From<ConfigError> for AppError {
 impl From<StoreError> for AppError {
     fn from(error: StoreError) -> Self {
         let fault = error.fault();
-        Self { kind: fault.kind, ..Self::new(fault.message, fault.hint) }
+        Self {
+            kind: fault.kind,
+            ..Self::new(fault.message, fault.hint)
+        }
     }
 }
 
 impl From<Fault> for AppError {
     fn from(fault: Fault) -> Self {
-        Self { kind: fault.kind, ..Self::new(fault.message, fault.hint) }
+        Self {
+            kind: fault.kind,
+            ..Self::new(fault.message, fault.hint)
+        }
     }
 }

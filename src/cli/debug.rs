@@ -42,8 +42,16 @@ fn edit(case: &Value) -> Result<Value, String> {
             .and_then(Value::as_str)
             .ok_or_else(|| format!("The case has no text `{name}`."))
     };
-    let all = case.get("replace_all").and_then(Value::as_bool).unwrap_or(false);
-    let edited = tools::edit::apply_edit(text("before")?, text("old_string")?, text("new_string")?, all);
+    let all = case
+        .get("replace_all")
+        .and_then(Value::as_bool)
+        .unwrap_or(false);
+    let edited = tools::edit::apply_edit(
+        text("before")?,
+        text("old_string")?,
+        text("new_string")?,
+        all,
+    );
     Ok(match edited {
         Ok(after) => json!({ "after": after }),
         Err(error) => json!({ "error": error }),
@@ -62,14 +70,20 @@ fn truncate(tool: &str) -> u8 {
                 Err(_) => exit::ERROR,
             }
         }
-        Err(error) => fail(format!("Standard input cannot be read: {error}."), exit::ERROR),
+        Err(error) => fail(
+            format!("Standard input cannot be read: {error}."),
+            exit::ERROR,
+        ),
     }
 }
 
 fn read(file: &str) -> Result<Vec<u8>, String> {
     let mut bytes = Vec::new();
     let read = if file == "-" {
-        std::io::stdin().lock().read_to_end(&mut bytes).map(|_| bytes)
+        std::io::stdin()
+            .lock()
+            .read_to_end(&mut bytes)
+            .map(|_| bytes)
     } else {
         std::fs::read(file)
     };

@@ -15,15 +15,42 @@ const PROMPT: &str = "A test fails. Find out why and fix it.";
 
 /// The repository: path and content.
 const FILES: [(&str, &str); 9] = [
-    ("README.md", include_str!("../../assets/demo/repo/README.md")),
-    ("receipt.sh", include_str!("../../assets/demo/repo/receipt.sh")),
-    ("tests/run.sh", include_str!("../../assets/demo/repo/tests/run.sh")),
-    ("tests/breakfast.txt", include_str!("../../assets/demo/repo/tests/breakfast.txt")),
-    ("tests/breakfast.total", include_str!("../../assets/demo/repo/tests/breakfast.total")),
-    ("tests/exactly-fifty.txt", include_str!("../../assets/demo/repo/tests/exactly-fifty.txt")),
-    ("tests/exactly-fifty.total", include_str!("../../assets/demo/repo/tests/exactly-fifty.total")),
-    ("tests/party.txt", include_str!("../../assets/demo/repo/tests/party.txt")),
-    ("tests/party.total", include_str!("../../assets/demo/repo/tests/party.total")),
+    (
+        "README.md",
+        include_str!("../../assets/demo/repo/README.md"),
+    ),
+    (
+        "receipt.sh",
+        include_str!("../../assets/demo/repo/receipt.sh"),
+    ),
+    (
+        "tests/run.sh",
+        include_str!("../../assets/demo/repo/tests/run.sh"),
+    ),
+    (
+        "tests/breakfast.txt",
+        include_str!("../../assets/demo/repo/tests/breakfast.txt"),
+    ),
+    (
+        "tests/breakfast.total",
+        include_str!("../../assets/demo/repo/tests/breakfast.total"),
+    ),
+    (
+        "tests/exactly-fifty.txt",
+        include_str!("../../assets/demo/repo/tests/exactly-fifty.txt"),
+    ),
+    (
+        "tests/exactly-fifty.total",
+        include_str!("../../assets/demo/repo/tests/exactly-fifty.total"),
+    ),
+    (
+        "tests/party.txt",
+        include_str!("../../assets/demo/repo/tests/party.txt"),
+    ),
+    (
+        "tests/party.total",
+        include_str!("../../assets/demo/repo/tests/party.total"),
+    ),
 ];
 
 pub(super) fn run(options: &Options, demo: &Demo) -> u8 {
@@ -42,21 +69,34 @@ fn play(options: &Options, demo: &Demo) -> Result<u8, AppError> {
     lay_out(&repository)?;
     let mut options = options.clone();
     options.folder = Some(repository.clone());
-    options.model = options
-        .model
-        .or_else(|| Some(ModelRef { provider: "scripted".to_owned(), model: "demo".to_owned() }));
+    options.model = options.model.or_else(|| {
+        Some(ModelRef {
+            provider: "scripted".to_owned(),
+            model: "demo".to_owned(),
+        })
+    });
     let code = if demo.headless {
         options.mode = options.mode.or(Some(Mode::Auto));
-        let task = Task::Prompt(PromptInput { text: PROMPT.to_owned(), files: Vec::new() });
+        let task = Task::Prompt(PromptInput {
+            text: PROMPT.to_owned(),
+            files: Vec::new(),
+        });
         super::exec::start(&options, options.wishes(true), task, Format::Text)?
     } else {
         interactive::run(&options, Some(PROMPT.to_owned()), true)
     };
     if demo.keep {
         let kept = folder.keep();
-        super::print(format_args!("The demo's folder is {}.", kept.join("receipt").display()));
+        super::print(format_args!(
+            "The demo's folder is {}.",
+            kept.join("receipt").display()
+        ));
     }
-    Ok(if code == exit::ERROR { exit::ERROR } else { code })
+    Ok(if code == exit::ERROR {
+        exit::ERROR
+    } else {
+        code
+    })
 }
 
 /// Writes the repository and commits it.

@@ -17,11 +17,18 @@ use crate::protocol::{PromptInput, link};
 const STDIN_PATIENCE: Duration = Duration::from_secs(3);
 
 pub(super) fn run(options: &Options, exec: Exec) -> u8 {
-    let format = if exec.json { Format::Json } else { Format::Text };
+    let format = if exec.json {
+        Format::Json
+    } else {
+        Format::Text
+    };
     let wishes = options.wishes(true);
     let prompt = prompt(exec.prompt);
     let task = match (prompt, options.newest || options.resume.is_some()) {
-        (Some(text), _) => Task::Prompt(PromptInput { text, files: Vec::new() }),
+        (Some(text), _) => Task::Prompt(PromptInput {
+            text,
+            files: Vec::new(),
+        }),
         (None, true) => Task::Continue,
         (None, false) => {
             let hint = "Write it after `exec`, or pipe it in.";
@@ -68,7 +75,10 @@ fn refuse(format: Format, error: &AppError) -> u8 {
 /// The prompt with what is piped in; none if there is neither.
 fn prompt(argument: Option<String>) -> Option<String> {
     let piped = piped(argument.is_some());
-    match (argument.filter(|t| !t.trim().is_empty()), piped.filter(|t| !t.trim().is_empty())) {
+    match (
+        argument.filter(|t| !t.trim().is_empty()),
+        piped.filter(|t| !t.trim().is_empty()),
+    ) {
         (Some(text), Some(more)) => Some(format!("{text}\n\n{more}")),
         (text, more) => text.or(more),
     }
@@ -133,13 +143,11 @@ impl Options {
     /// Which session to begin with.
     pub(super) fn begin(&self) -> Result<Begin, AppError> {
         match (&self.resume, self.newest) {
-            (Some(id), _) => id
-                .parse()
-                .map(Begin::Open)
-                .map_err(|e| AppError::usage(format!("{e}."), "`dunlin sessions list` shows them.")),
+            (Some(id), _) => id.parse().map(Begin::Open).map_err(|e| {
+                AppError::usage(format!("{e}."), "`dunlin sessions list` shows them.")
+            }),
             (None, true) => Ok(Begin::Newest),
             (None, false) => Ok(Begin::New),
         }
     }
 }
-

@@ -41,20 +41,28 @@ fn start(options: &Options, prompt: Option<String>, scripted: bool) -> Result<u8
             let (ops, receiver) = unbounded_channel();
             let (outbox, events) = link::events();
             let failed = outbox.clone();
-            let spawned = std::thread::Builder::new().name("dunlin-agent".to_owned()).spawn(move || {
-                match app::runtime() {
+            let spawned = std::thread::Builder::new()
+                .name("dunlin-agent".to_owned())
+                .spawn(move || match app::runtime() {
                     Ok(runtime) => {
                         runtime.block_on(app::run_agent(ground, wishes, begin, (receiver, outbox)));
                         runtime.shutdown_background();
                     }
                     Err(error) => report(&outbox, &error),
-                }
-            });
+                });
             if let Err(error) = spawned {
                 let text = format!("The agent's thread could not be started: {error}.");
-                report(&failed, &AppError::new(text, "Close other programs and start again."));
+                report(
+                    &failed,
+                    &AppError::new(text, "Close other programs and start again."),
+                );
             }
-            AgentLink { ops, events, history: history.read(), remember: Some(history.keeper()) }
+            AgentLink {
+                ops,
+                events,
+                history: history.read(),
+                remember: Some(history.keeper()),
+            }
         }),
     };
     match tui::run(start) {
@@ -71,13 +79,18 @@ fn start(options: &Options, prompt: Option<String>, scripted: bool) -> Result<u8
             "There is no terminal to draw on.",
             "Use `dunlin exec \"…\"` to run a task without one.",
         )),
-        Err(error) => Err(AppError { code: exit::ERROR, ..AppError::new(error.to_string(), "") }),
+        Err(error) => Err(AppError {
+            code: exit::ERROR,
+            ..AppError::new(error.to_string(), "")
+        }),
     }
 }
 
 fn report(outbox: &link::Outbox, error: &AppError) {
     outbox.send([
-        crate::protocol::Event::Error { error: error.to_fault() },
+        crate::protocol::Event::Error {
+            error: error.to_fault(),
+        },
         crate::protocol::Event::Closed,
     ]);
 }
@@ -92,7 +105,9 @@ pub(super) fn log(file: Option<&Path>, paths: &Paths) {
             let name = file.file_name().unwrap_or_default();
             tracing_appender::rolling::never(folder.unwrap_or(Path::new(".")), name)
         }
-        (None, Some(_)) => tracing_appender::rolling::daily(paths.data_dir.join("log"), "dunlin.log"),
+        (None, Some(_)) => {
+            tracing_appender::rolling::daily(paths.data_dir.join("log"), "dunlin.log")
+        }
         (None, None) => return,
     };
     let (writer, guard) = tracing_appender::non_blocking(appender);

@@ -26,7 +26,10 @@ pub(super) fn run(options: &Options, command: Command) -> u8 {
         Command::Search { query, all } => sessions::search(options, query, all),
         Command::Inspect { session, json } => sessions::inspect(options, &session, json),
         Command::Permissions { what } => permissions(options, what),
-        Command::Config { schema: wanted, json } => configuration(options, wanted, json),
+        Command::Config {
+            schema: wanted,
+            json,
+        } => configuration(options, wanted, json),
         Command::Trust { revoke } => trust_folder(options, revoke),
         Command::Gc { dry_run } => sessions::gc(options, dry_run),
         Command::Doctor => doctor::run(options),
@@ -58,11 +61,18 @@ fn models(options: &Options, wanted: &Models) -> Outcome {
         return Ok(exit::DONE);
     }
     if listed.is_empty() {
-        let hint = "`dunlin models` lists all; any other model of a provider works too, with safe limits.";
-        return Err(AppError::new(format!("No known model's name contains `{search}`."), hint));
+        let hint =
+            "`dunlin models` lists all; any other model of a provider works too, with safe limits.";
+        return Err(AppError::new(
+            format!("No known model's name contains `{search}`."),
+            hint,
+        ));
     }
     let price = |p: Option<f64>| p.map_or_else(|| "?".to_owned(), |usd| format!("{usd:.2}"));
-    print(format_args!("{:<56} {:>9} {:>8} {:>8}  key", "model", "window", "$/M in", "$/M out"));
+    print(format_args!(
+        "{:<56} {:>9} {:>8} {:>8}  key",
+        "model", "window", "$/M in", "$/M out"
+    ));
     for choice in listed {
         let row = format!(
             "{:<56} {:>9} {:>8} {:>8}  {}",
@@ -90,15 +100,18 @@ fn keys(options: &Options, what: Auth) -> Outcome {
                 .read_to_string(&mut key)
                 .map_err(|e| AppError::new(format!("Standard input cannot be read: {e}."), ""))?;
             auth::login(dir, &provider, &SecretString::from(key.trim().to_owned()))?;
-            print(format_args!("The key for {provider} is stored in {}.", auth::file(dir).display()));
+            print(format_args!(
+                "The key for {provider} is stored in {}.",
+                auth::file(dir).display()
+            ));
         }
         Auth::Logout { provider } => {
             auth::logout(dir, &provider)?;
             print(format_args!("The key for {provider} is forgotten."));
         }
         Auth::List => {
-            for line in auth::list(dir)? {
-                print(line);
+            for (provider, masked) in auth::list(dir)? {
+                print(format_args!("{provider:<16} {masked}"));
             }
         }
     }
@@ -181,12 +194,18 @@ fn trust_folder(options: &Options, revoke: bool) -> Outcome {
     let folder = ground.worktree.display();
     if revoke {
         let was = trust::revoke(&ground.paths.data_dir, &ground.worktree).map_err(failed)?;
-        let word = if was { "no longer trusted" } else { "not trusted anyway" };
+        let word = if was {
+            "no longer trusted"
+        } else {
+            "not trusted anyway"
+        };
         print(format_args!("{folder} is {word}."));
     } else {
         let now = jiff::Timestamp::now().as_millisecond();
         trust::trust(&ground.paths.data_dir, &ground.worktree, now).map_err(failed)?;
-        print(format_args!("{folder} is trusted: its own .dunlin/ folder counts."));
+        print(format_args!(
+            "{folder} is trusted: its own .dunlin/ folder counts."
+        ));
     }
     Ok(exit::DONE)
 }

@@ -18,7 +18,10 @@ pub fn main() -> u8 {
     // Applies a sandbox to itself and becomes the command: before anything else is set up.
     let mut own = std::env::args_os();
     own.next();
-    if own.next().is_some_and(|first| first == crate::sandbox::LAUNCHER) {
+    if own
+        .next()
+        .is_some_and(|first| first == crate::sandbox::LAUNCHER)
+    {
         return crate::sandbox::launcher_main(own);
     }
     let arguments = match Arguments::try_parse() {
@@ -26,7 +29,11 @@ pub fn main() -> u8 {
         Err(error) => {
             // Help and version are answers, not errors; clap says which and prints both.
             drop(error.print());
-            return if error.use_stderr() { exit::USAGE } else { exit::DONE };
+            return if error.use_stderr() {
+                exit::USAGE
+            } else {
+                exit::DONE
+            };
         }
     };
     run(arguments)

@@ -37,10 +37,17 @@ impl PromptHistory {
     /// Prompts, oldest first, other projects' before this one's. A damaged line is skipped.
     pub(super) fn read(&self) -> Vec<String> {
         let text = self.tail().unwrap_or_default();
-        let lines: Vec<Line> = text.lines().filter_map(|l| serde_json::from_str(l).ok()).collect();
+        let lines: Vec<Line> = text
+            .lines()
+            .filter_map(|l| serde_json::from_str(l).ok())
+            .collect();
         let (here, elsewhere): (Vec<Line>, Vec<Line>) =
             lines.into_iter().partition(|l| l.folder == self.folder);
-        elsewhere.into_iter().chain(here).map(|l| l.prompt).collect()
+        elsewhere
+            .into_iter()
+            .chain(here)
+            .map(|l| l.prompt)
+            .collect()
     }
 
     fn tail(&self) -> std::io::Result<String> {
@@ -58,7 +65,10 @@ impl PromptHistory {
             if prompt.len() > LONGEST {
                 return;
             }
-            let line = Line { folder: self.folder.clone(), prompt: prompt.to_owned() };
+            let line = Line {
+                folder: self.folder.clone(),
+                prompt: prompt.to_owned(),
+            };
             if let Err(error) = self.append(&line) {
                 tracing::warn!(%error, "the prompt was not kept");
             }
@@ -71,8 +81,11 @@ impl PromptHistory {
         }
         let mut text = serde_json::to_string(line)?;
         text.push('\n');
-        let mut file =
-            OpenOptions::new().create(true).append(true).mode(0o600).open(&self.file)?;
+        let mut file = OpenOptions::new()
+            .create(true)
+            .append(true)
+            .mode(0o600)
+            .open(&self.file)?;
         file.write_all(text.as_bytes())
     }
 }

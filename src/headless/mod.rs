@@ -59,7 +59,13 @@ pub async fn run(task: Task, format: Format, ops: OpSender, mut events: Inbox) -
         Format::Text => Box::new(text::TextPrinter::new(io::stdout(), io::stderr())),
         Format::Json => Box::new(json::JsonPrinter::new(io::stdout())),
     };
-    let mut run = Run { ops, task: Some(task), code: exit::ERROR, queued: 0, interrupts: 0 };
+    let mut run = Run {
+        ops,
+        task: Some(task),
+        code: exit::ERROR,
+        queued: 0,
+        interrupts: 0,
+    };
     loop {
         let batch = tokio::select! {
             batch = events.recv(256) => batch,
@@ -104,7 +110,10 @@ impl Run {
                 Some(_) if !writable => true,
                 Some(Task::Prompt(input)) => self
                     .ops
-                    .send(Op::Prompt { input, delivery: Delivery::Guidance })
+                    .send(Op::Prompt {
+                        input,
+                        delivery: Delivery::Guidance,
+                    })
                     .is_err(),
                 Some(Task::Continue) => self.ops.send(Op::Continue).is_err(),
                 None => false,
@@ -166,7 +175,8 @@ pub fn print_fault(format: Format, fault: &Fault) {
     // Nobody is left to tell when even this cannot be printed.
     drop(match format {
         Format::Text => writeln!(io::stderr(), "dunlin: {fault}"),
-        Format::Json => json::JsonPrinter::new(io::stdout())
-            .event(&Event::Error { error: fault.clone() }),
+        Format::Json => json::JsonPrinter::new(io::stdout()).event(&Event::Error {
+            error: fault.clone(),
+        }),
     });
 }

@@ -96,16 +96,30 @@ impl<O: Write, E: Write> Printer for TextPrinter<O, E> {
                 }
                 Ok(())
             }
-            Event::Retry { attempt, delay_ms, error } => writeln!(
+            Event::Retry {
+                attempt,
+                delay_ms,
+                error,
+            } => writeln!(
                 self.err,
                 "⟲ attempt {attempt} failed: {} Trying again in {} s.",
                 error.message,
                 delay_ms.div_ceil(1_000)
             ),
-            Event::Compacted { before_tokens, after_tokens, .. } => {
-                writeln!(self.err, "⌁ compacted {before_tokens} → {after_tokens} tokens")
+            Event::Compacted {
+                before_tokens,
+                after_tokens,
+                ..
+            } => {
+                writeln!(
+                    self.err,
+                    "⌁ compacted {before_tokens} → {after_tokens} tokens"
+                )
             }
-            Event::Notice { level: NoticeLevel::Info, .. } => Ok(()),
+            Event::Notice {
+                level: NoticeLevel::Info,
+                ..
+            } => Ok(()),
             Event::Notice { text, .. } => writeln!(self.err, "! {text}"),
             Event::Asked { ask } => match &ask.body {
                 AskBody::Permission { subject, tool, .. } => writeln!(
@@ -113,8 +127,13 @@ impl<O: Write, E: Write> Printer for TextPrinter<O, E> {
                     "? {tool} needs permission, and nobody can be asked: {subject}\n  Allow it with a rule in \
                      [permission], or use --mode auto-edit or --mode auto."
                 ),
-                AskBody::DoomLoop { subject, repeats, .. } => {
-                    writeln!(self.err, "! the same call {repeats} times in a row: {subject}")
+                AskBody::DoomLoop {
+                    subject, repeats, ..
+                } => {
+                    writeln!(
+                        self.err,
+                        "! the same call {repeats} times in a row: {subject}"
+                    )
                 }
                 _ => Ok(()),
             },
@@ -129,8 +148,10 @@ impl<O: Write, E: Write> Printer for TextPrinter<O, E> {
     }
 
     fn end(&mut self, _reason: TurnEnd) -> io::Result<()> {
-        let texts: Vec<String> =
-            std::mem::take(&mut self.texts).into_iter().map(|(_, text)| text).collect();
+        let texts: Vec<String> = std::mem::take(&mut self.texts)
+            .into_iter()
+            .map(|(_, text)| text)
+            .collect();
         let answer = texts.join("\n");
         if !answer.trim().is_empty() {
             writeln!(self.out, "{}", answer.trim_end())?;

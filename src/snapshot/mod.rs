@@ -32,5 +32,5 @@ mod watch;
 
 pub use gc::{GcReport, collect, disk_use};
 pub use handle::Snapshots;
-pub use repo::make_repository;
 pub use record::{FileState, FileWrite, Hints, Restored, SnapshotError, SnapshotState, Taken};
+pub use repo::make_repository;

@@ -44,19 +44,32 @@ impl std::fmt::Debug for Repo {
 /// folder must not be a repository yet.
 pub fn make_repository(folder: &Path, message: &str) -> Result<(), SnapshotError> {
     let failed = |e: git2::Error| {
-        SnapshotError::store(format!("Making a repository of {}", folder.display()), e.message())
+        SnapshotError::store(
+            format!("Making a repository of {}", folder.display()),
+            e.message(),
+        )
     };
     let repository = Repository::init_opts(
         folder,
-        RepositoryInitOptions::new().no_reinit(true).external_template(false).initial_head("main"),
+        RepositoryInitOptions::new()
+            .no_reinit(true)
+            .external_template(false)
+            .initial_head("main"),
     )
     .map_err(failed)?;
     let mut index = repository.index().map_err(failed)?;
-    index.add_all(["."], git2::IndexAddOption::DEFAULT, None).map_err(failed)?;
+    index
+        .add_all(["."], git2::IndexAddOption::DEFAULT, None)
+        .map_err(failed)?;
     index.write().map_err(failed)?;
-    let tree = index.write_tree().and_then(|id| repository.find_tree(id)).map_err(failed)?;
+    let tree = index
+        .write_tree()
+        .and_then(|id| repository.find_tree(id))
+        .map_err(failed)?;
     let author = git2::Signature::now("dunlin demo", "demo@localhost").map_err(failed)?;
-    repository.commit(Some("HEAD"), &author, &author, message, &tree, &[]).map_err(failed)?;
+    repository
+        .commit(Some("HEAD"), &author, &author, message, &tree, &[])
+        .map_err(failed)?;
     Ok(())
 }
 

@@ -62,19 +62,29 @@ impl Announce for ToFrontEnd {
 
     fn failed(&self, fault: Fault) {
         // The driver may be gone already: then nobody is left to tell.
-        drop(self.back.send(Back::Input(crate::agent::Input::StoreFailed(fault))));
+        drop(
+            self.back
+                .send(Back::Input(crate::agent::Input::StoreFailed(fault))),
+        );
     }
 }
 
 /// A model that stands for none: no key is set. Asking it is refused with what to do.
 pub(crate) fn no_model() -> ModelRef {
-    ModelRef { provider: "none".to_owned(), model: "none".to_owned() }
+    ModelRef {
+        provider: "none".to_owned(),
+        model: "none".to_owned(),
+    }
 }
 
 /// A seed for ids that differs between processes and sessions.
 fn seed() -> u64 {
     let bytes = uuid::Uuid::now_v7().into_bytes();
-    bytes.iter().rev().take(8).fold(0, |all, byte| all << 8 | u64::from(*byte))
+    bytes
+        .iter()
+        .rev()
+        .take(8)
+        .fold(0, |all, byte| all << 8 | u64::from(*byte))
 }
 
 impl Active {
@@ -89,7 +99,10 @@ impl Active {
             "" => "build",
             named => named,
         };
-        let mode = ports.agent(agent).and_then(|a| a.mode).unwrap_or(ports.config.mode);
+        let mode = ports
+            .agent(agent)
+            .and_then(|a| a.mode)
+            .unwrap_or(ports.config.mode);
         let info = SessionInfo {
             id: IdMint::new(seed(), 0).session(now),
             parent: None,
@@ -160,13 +173,19 @@ impl Active {
 
     /// The store is there: full outputs go into the session's folder.
     pub(crate) fn attach(&mut self, ports: &Ports, store: SessionStore) {
-        self.output = Arc::new(OutputStore::new(ports.config.output.clone(), store.out_dir()));
+        self.output = Arc::new(OutputStore::new(
+            ports.config.output.clone(),
+            store.out_dir(),
+        ));
         self.store = Some(store);
     }
 
     /// Where the store tells of what it kept.
     pub(crate) fn announcer(&self, ports: &Ports) -> Arc<dyn Announce> {
-        Arc::new(ToFrontEnd { outbox: ports.outbox.clone(), back: self.back.clone() })
+        Arc::new(ToFrontEnd {
+            outbox: ports.outbox.clone(),
+            back: self.back.clone(),
+        })
     }
 
     /// Creates the session's folder, if there is none yet.
@@ -175,7 +194,10 @@ impl Active {
             return Ok(());
         }
         let announcer = self.announcer(ports);
-        let store = ports.project.create(self.turn.info(), announcer).map_err(|e| e.fault())?;
+        let store = ports
+            .project
+            .create(self.turn.info(), announcer)
+            .map_err(|e| e.fault())?;
         self.attach(ports, store);
         Ok(())
     }
@@ -184,7 +206,11 @@ impl Active {
     pub(crate) fn announce(&self, ports: &Ports, events: Vec<Event>) {
         match &self.store {
             Some(store) => {
-                store.commit(Commit { records: Vec::new(), announce: events, sync: Sync::Written });
+                store.commit(Commit {
+                    records: Vec::new(),
+                    announce: events,
+                    sync: Sync::Written,
+                });
             }
             None => ports.outbox.send(events),
         }
@@ -195,7 +221,11 @@ impl Active {
         let agent = self.turn.info().agent.clone();
         self.specs = ports.tool_specs(&agent);
         self.system_stable = ports.system_stable(&agent).into();
-        self.turn.set_overhead(overhead(&self.system_stable, &self.system_dynamic, &self.specs));
+        self.turn.set_overhead(overhead(
+            &self.system_stable,
+            &self.system_dynamic,
+            &self.specs,
+        ));
     }
 
     /// Stops everything and waits until the store has written all.
@@ -228,7 +258,10 @@ pub(crate) fn stored<T: serde::de::DeserializeOwned + Default>(
     values: &BTreeMap<String, serde_json::Value>,
     name: &str,
 ) -> T {
-    values.get(name).and_then(|v| serde_json::from_value(v.clone()).ok()).unwrap_or_default()
+    values
+        .get(name)
+        .and_then(|v| serde_json::from_value(v.clone()).ok())
+        .unwrap_or_default()
 }
 
 /// The mode that a new session of this agent begins in.

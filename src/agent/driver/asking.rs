@@ -43,7 +43,12 @@ impl AskUser for ToolQuestions {
         options: Vec<String>,
     ) -> BoxFuture<'static, Option<String>> {
         let (sender, answer) = oneshot::channel();
-        let asked = Question { part, question, options, answer: sender };
+        let asked = Question {
+            part,
+            question,
+            options,
+            answer: sender,
+        };
         let sent = self.back.send(Back::Question(asked)).is_ok();
         async move { if sent { answer.await.ok() } else { None } }.boxed()
     }
@@ -54,28 +59,46 @@ impl Agent {
         let now = self.ports.now();
         let id = self.active.turn.mint().ask(now);
         let session = self.active.turn.info().id;
-        let Question { part, question, options, answer } = question;
+        let Question {
+            part,
+            question,
+            options,
+            answer,
+        } = question;
         self.active.questions.insert(id, Waiting { answer });
         let body = AskBody::Question { question, options };
-        let ask = Ask { id, session, part: Some(part), created: now, body };
-        self.active.announce(&self.ports, vec![Event::Asked { ask }]);
+        let ask = Ask {
+            id,
+            session,
+            part: Some(part),
+            created: now,
+            body,
+        };
+        self.active
+            .announce(&self.ports, vec![Event::Asked { ask }]);
     }
 
     /// True if the answer was for a tool's question.
     pub(super) fn answer_tool(&mut self, ask: AskId, answer: &Answer) -> bool {
-        let Some(waiting) = self.active.questions.remove(&ask) else { return false };
+        let Some(waiting) = self.active.questions.remove(&ask) else {
+            return false;
+        };
         if let Answer::Text { text } = answer {
             // The tool may have been cut meanwhile.
             drop(waiting.answer.send(text.clone()));
         }
-        self.active.announce(&self.ports, vec![Event::AskClosed { ask }]);
+        self.active
+            .announce(&self.ports, vec![Event::AskClosed { ask }]);
         true
     }
 
     /// An interrupt closes the questions of tools that are being cut.
     pub(super) fn close_questions(&mut self) {
         let open: Vec<AskId> = self.active.questions.drain().map(|(id, _)| id).collect();
-        let events = open.into_iter().map(|ask| Event::AskClosed { ask }).collect();
+        let events = open
+            .into_iter()
+            .map(|ask| Event::AskClosed { ask })
+            .collect();
         self.active.announce(&self.ports, events);
     }
 }

@@ -23,7 +23,11 @@ pub(super) fn current(
 ) -> (Vec<Message>, Vec<Part>) {
     let newest = messages.iter().map(|m| m.id).max();
     let stored: Tip = super::active::stored(values, "tip");
-    let tip = if stored.newest == newest && newest.is_some() { stored.tip } else { newest };
+    let tip = if stored.newest == newest && newest.is_some() {
+        stored.tip
+    } else {
+        newest
+    };
     let parents: HashMap<MessageId, Option<MessageId>> =
         messages.iter().map(|m| (m.id, m.parent)).collect();
     let mut on_branch = HashSet::new();
@@ -35,7 +39,13 @@ pub(super) fn current(
         }
         at = parents.get(&id).copied().flatten();
     }
-    let messages = messages.into_iter().filter(|m| on_branch.contains(&m.id)).collect();
-    let parts = parts.into_iter().filter(|p| on_branch.contains(&p.message)).collect();
+    let messages = messages
+        .into_iter()
+        .filter(|m| on_branch.contains(&m.id))
+        .collect();
+    let parts = parts
+        .into_iter()
+        .filter(|p| on_branch.contains(&p.message))
+        .collect();
     (messages, parts)
 }

@@ -28,7 +28,10 @@ pub(super) struct Finder {
 
 impl Finder {
     pub(super) fn new(root: PathBuf) -> Self {
-        Self { root, listing: Arc::new(Mutex::new(None)) }
+        Self {
+            root,
+            listing: Arc::new(Mutex::new(None)),
+        }
     }
 
     /// Best matches first. Blocks while the worktree is listed.
@@ -45,7 +48,10 @@ impl Finder {
                 .filter_map(|m| paths.get(m.index as usize).cloned())
                 .collect()
         };
-        Event::Files { generation, paths: found }
+        Event::Files {
+            generation,
+            paths: found,
+        }
     }
 
     fn paths(&self) -> Arc<Vec<String>> {
@@ -56,7 +62,10 @@ impl Finder {
             return Arc::clone(&listing.paths);
         }
         let paths = Arc::new(list(&self.root));
-        *kept = Some(Listing { paths: Arc::clone(&paths), taken: Instant::now() });
+        *kept = Some(Listing {
+            paths: Arc::clone(&paths),
+            taken: Instant::now(),
+        });
         paths
     }
 }
@@ -72,7 +81,13 @@ fn list(root: &Path) -> Vec<String> {
         .filter_map(|entry| {
             let path = entry.path().strip_prefix(root).ok()?.to_str()?;
             let is_folder = entry.file_type().is_some_and(|t| t.is_dir());
-            (!path.is_empty()).then(|| if is_folder { format!("{path}/") } else { path.to_owned() })
+            (!path.is_empty()).then(|| {
+                if is_folder {
+                    format!("{path}/")
+                } else {
+                    path.to_owned()
+                }
+            })
         })
         .take(MOST)
         .collect()

@@ -13,7 +13,10 @@ use crate::tools::{Access, Need};
 impl Agent {
     /// May this call run?
     pub(super) fn judge(&self, part: PartId, name: &str, input: &Value) -> Input {
-        Input::Judged { part, judgement: self.judgement(part, name, input) }
+        Input::Judged {
+            part,
+            judgement: self.judgement(part, name, input),
+        }
     }
 
     fn judgement(&self, part: PartId, name: &str, input: &Value) -> Judgement {
@@ -28,14 +31,21 @@ impl Agent {
             Ok(access) => access,
             Err(sentence) => return Judgement::Invalid(sentence),
         };
-        let judge = Judge::new(self.layers(), self.active.turn.info().mode, self.judge_place());
+        let judge = Judge::new(
+            self.layers(),
+            self.active.turn.info().mode,
+            self.judge_place(),
+        );
         let mut ask: Option<(AskDetail, String)> = None;
         for need in &access.needs {
             let request = words(name, need, access.can_write);
             match judge.decide(&request) {
                 Verdict::Allow { .. } => {}
                 Verdict::Deny { why } => {
-                    return Judgement::Deny { title: access.title, reason: why };
+                    return Judgement::Deny {
+                        title: access.title,
+                        reason: why,
+                    };
                 }
                 // The first open question stands for the call; the others are part of what is seen.
                 Verdict::Ask(detail) => match &mut ask {
@@ -65,7 +75,10 @@ impl Agent {
             diff,
             says: access.says.clone(),
             sees: detail.sees,
-            place: format!("{}   sandbox: {}", self.ports.place.worktree, self.ports.sandbox),
+            place: format!(
+                "{}   sandbox: {}",
+                self.ports.place.worktree, self.ports.sandbox
+            ),
             pattern: detail.pattern,
             withheld: detail.withheld,
             dangerous: detail.dangerous,
@@ -78,9 +91,15 @@ impl Agent {
         if let Some(agent) = self.ports.agent(&self.active.turn.info().agent)
             && !agent.permission.is_empty()
         {
-            layers.push(RuleLayer { owner: "agent".to_owned(), rules: agent.permission.clone() });
+            layers.push(RuleLayer {
+                owner: "agent".to_owned(),
+                rules: agent.permission.clone(),
+            });
         }
-        layers.push(RuleLayer { owner: "session".to_owned(), rules: self.active.grants.clone() });
+        layers.push(RuleLayer {
+            owner: "session".to_owned(),
+            rules: self.active.grants.clone(),
+        });
         layers
     }
 
@@ -108,10 +127,14 @@ impl Agent {
             action: RuleAction::Allow,
         };
         self.active.grants.push(rule.clone());
-        if let (Some(store), Ok(value)) =
-            (&self.active.store, serde_json::to_value(&self.active.grants))
-        {
-            let record = Record::Value { name: "grants".to_owned(), value };
+        if let (Some(store), Ok(value)) = (
+            &self.active.store,
+            serde_json::to_value(&self.active.grants),
+        ) {
+            let record = Record::Value {
+                name: "grants".to_owned(),
+                value,
+            };
             store.commit(Commit::soon(vec![record], Vec::new()));
         }
         if scope == GrantScope::Project
@@ -120,7 +143,10 @@ impl Agent {
             let text = format!(
                 "The permission holds for this session only: it could not be stored for the project. {error}"
             );
-            let notice = Event::Notice { level: NoticeLevel::Warning, text };
+            let notice = Event::Notice {
+                level: NoticeLevel::Warning,
+                text,
+            };
             self.active.announce(&self.ports, vec![notice]);
         }
     }
@@ -130,13 +156,18 @@ fn words(tool: &str, need: &Need, can_write: bool) -> Request {
     let what = match need {
         Need::Read(path) => What::Read(path.clone()),
         Need::Write { path, .. } => What::Write(path.clone()),
-        Need::Command { command, cwd } => {
-            What::Command { command: command.clone(), cwd: cwd.clone() }
-        }
+        Need::Command { command, cwd } => What::Command {
+            command: command.clone(),
+            cwd: cwd.clone(),
+        },
         Need::Fetch(url) => What::Fetch(url.clone()),
         Need::Other(name) => What::Other(name.clone()),
     };
-    Request { tool: tool.to_owned(), what, can_write }
+    Request {
+        tool: tool.to_owned(),
+        what,
+        can_write,
+    }
 }
 
 fn diff_of(need: &Need) -> String {

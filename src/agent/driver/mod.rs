@@ -208,5 +208,8 @@ impl Agent {
 }
 
 const fn is_text(delta: &Delta) -> bool {
-    matches!(delta, Delta::Text { .. } | Delta::Reasoning { .. } | Delta::CallArguments { .. })
+    matches!(
+        delta,
+        Delta::Text { .. } | Delta::Reasoning { .. } | Delta::CallArguments { .. }
+    )
 }

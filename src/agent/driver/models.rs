@@ -28,7 +28,10 @@ impl Agent {
         };
         let request = Arc::new(self.request(purpose, model.as_ref()));
         if !request.tools.is_empty() && !model.info().tools {
-            let message = format!("{} cannot call tools, and this agent needs them.", model.info().model);
+            let message = format!(
+                "{} cannot call tools, and this agent needs them.",
+                model.info().model
+            );
             let hint = "Choose another model with /model.";
             let fault = Fault::new(FaultKind::Config, message, hint);
             return Some(Input::StreamFailed { stream, fault });
@@ -47,7 +50,9 @@ impl Agent {
             }
             drop(sender.send(Streamed::End(stream, Ok(()))).await);
         });
-        self.active.streams.insert(stream, AbortOnDropHandle::new(task));
+        self.active
+            .streams
+            .insert(stream, AbortOnDropHandle::new(task));
         None
     }
 
@@ -79,7 +84,12 @@ impl Agent {
         let store = active.store.clone();
         let root = self.ports.worktree.clone();
         let bytes = move |file: &FilePart| match &file.source {
-            FileSource::Blob(blob) => store.as_ref()?.blobs().get(blob).ok().map(bytes::Bytes::from),
+            FileSource::Blob(blob) => store
+                .as_ref()?
+                .blobs()
+                .get(blob)
+                .ok()
+                .map(bytes::Bytes::from),
             FileSource::Path(path) => std::fs::read(root.join(path)).ok().map(bytes::Bytes::from),
         };
         let info = model.info();
@@ -90,7 +100,9 @@ impl Agent {
             system_dynamic: Arc::clone(&active.system_dynamic),
             messages: Vec::new(),
             tools: Arc::clone(&active.specs),
-            max_output: info.max_output.min(self.ports.config.context.output_reserve),
+            max_output: info
+                .max_output
+                .min(self.ports.config.context.output_reserve),
             effort: self.ports.config.effort,
             session,
         };
@@ -100,8 +112,16 @@ impl Agent {
                 if !instruction.is_empty() {
                     messages.push(said(&info.model, instruction.clone()));
                 }
-                let tools = if *tools { base.tools.clone() } else { Arc::from([]) };
-                Request { messages, tools, ..base }
+                let tools = if *tools {
+                    base.tools.clone()
+                } else {
+                    Arc::from([])
+                };
+                Request {
+                    messages,
+                    tools,
+                    ..base
+                }
             }
             Purpose::Summary { tail, focus } => {
                 let until: Option<MessageId> = *tail;
@@ -122,10 +142,14 @@ impl Agent {
 
     /// A title for the first prompt, once the first answer streams: it must not stand in its way.
     pub(super) fn start_title(&mut self) {
-        let Some(text) = self.active.wants_title.take() else { return };
+        let Some(text) = self.active.wants_title.take() else {
+            return;
+        };
         let named = self.ports.config.small_model.clone();
         let wanted = named.unwrap_or_else(|| self.active.turn.info().model.clone());
-        let Ok(model) = self.ports.models.model(&wanted) else { return };
+        let Ok(model) = self.ports.models.model(&wanted) else {
+            return;
+        };
         let clipped: String = text.chars().take(4_000).collect();
         let request = Arc::new(Request {
             model: wanted.clone(),
@@ -158,7 +182,11 @@ async fn read_title(model: &dyn Model, request: Arc<Request>) -> Option<String> 
         }
     }
     let line = text.lines().map(str::trim).find(|l| !l.is_empty())?;
-    let title: String = line.trim_matches(['"', '\'', '#', ' ', '.']).chars().take(TITLE_CHARS).collect();
+    let title: String = line
+        .trim_matches(['"', '\'', '#', ' ', '.'])
+        .chars()
+        .take(TITLE_CHARS)
+        .collect();
     (!title.is_empty()).then_some(title)
 }
 

@@ -62,7 +62,8 @@ impl Agent {
             Op::Fork { at } => self.fork(at).await,
             Op::ListModels => {
                 let models = self.ports.models.choices();
-                self.active.announce(&self.ports, vec![Event::Models { models }]);
+                self.active
+                    .announce(&self.ports, vec![Event::Models { models }]);
             }
             Op::FindFiles { query, generation } => {
                 let finder = self.finder.clone();
@@ -98,14 +99,19 @@ impl Agent {
                 self.active.model = Some(opened);
                 self.input(Input::SetModel(Box::new(info)));
             }
-            Err(error) => self.active.announce(&self.ports, vec![Event::Error { error }]),
+            Err(error) => self
+                .active
+                .announce(&self.ports, vec![Event::Error { error }]),
         }
     }
 
     fn choose_agent(&mut self, name: String) {
         if !self.ports.agents.iter().any(|a| a.name == name) {
             let known: Vec<&str> = self.ports.agents.iter().map(|a| a.name.as_str()).collect();
-            let text = format!("There is no agent {name}. The agents are: {}.", known.join(", "));
+            let text = format!(
+                "There is no agent {name}. The agents are: {}.",
+                known.join(", ")
+            );
             self.notice(NoticeLevel::Error, &text);
             return;
         }
@@ -116,15 +122,26 @@ impl Agent {
     }
 
     async fn rewind(&mut self, to: crate::protocol::MessageId, files: bool) {
-        let prompt = self.active.turn.conversation().entry(to).map(crate::context::Entry::text);
+        let prompt = self
+            .active
+            .turn
+            .conversation()
+            .entry(to)
+            .map(crate::context::Entry::text);
         match prompt {
             Some(prompt) if !self.active.turn.is_running() => {
                 self.go_back(to, prompt, true, files).await;
             }
             Some(_) => {
-                self.notice(NoticeLevel::Info, "A turn is running: press Esc to stop it, then rewind.");
+                self.notice(
+                    NoticeLevel::Info,
+                    "A turn is running: press Esc to stop it, then rewind.",
+                );
             }
-            None => self.notice(NoticeLevel::Error, "That message is not on the current branch."),
+            None => self.notice(
+                NoticeLevel::Error,
+                "That message is not on the current branch.",
+            ),
         }
     }
 
@@ -151,16 +168,24 @@ impl Agent {
             tools,
         });
         match serde_json::to_value(&report) {
-            Ok(report) => self.active.announce(&self.ports, vec![Event::Context { report }]),
+            Ok(report) => self
+                .active
+                .announce(&self.ports, vec![Event::Context { report }]),
             Err(error) => tracing::error!(%error, "the context report does not serialise"),
         }
     }
 
     fn read_output(&self, id: PartId) {
-        let Some(part) = self.active.turn.conversation().part(id) else { return };
-        let PartBody::Tool(tool) = &part.body else { return };
+        let Some(part) = self.active.turn.conversation().part(id) else {
+            return;
+        };
+        let PartBody::Tool(tool) = &part.body else {
+            return;
+        };
         let (shown, full) = match &tool.state {
-            ToolState::Completed { output, truncated, .. } => (output.clone(), truncated.clone()),
+            ToolState::Completed {
+                output, truncated, ..
+            } => (output.clone(), truncated.clone()),
             ToolState::Error { error, .. } => (error.clone(), None),
             ToolState::Pending { raw } => (raw.clone(), None),
             ToolState::Running { tail, .. } => (tail.clone(), None),
@@ -183,7 +208,10 @@ fn read_bounded(saved: &OutputRef) -> Option<String> {
     let head = String::from_utf8_lossy(&bytes[..half]);
     let tail = String::from_utf8_lossy(&bytes[bytes.len() - half..]);
     let left_out = bytes.len() - OUTPUT_BYTES;
-    Some(format!("{head}\n\n...{left_out} bytes left out: {}...\n\n{tail}", saved.path))
+    Some(format!(
+        "{head}\n\n...{left_out} bytes left out: {}...\n\n{tail}",
+        saved.path
+    ))
 }
 
 /// True if an op would write to the session.

@@ -6,8 +6,7 @@ use super::{Agent, Back};
 use crate::agent::effect::{Durability, Effect};
 use crate::agent::input::{Input, SnapshotTag};
 use crate::protocol::{
-    PartBody,
-    Event, Fault, FileStatus, MessageId, NoticeLevel, PartId, PatchFile, SnapshotId,
+    Event, Fault, FileStatus, MessageId, NoticeLevel, PartBody, PartId, PatchFile, SnapshotId,
 };
 use crate::session::{Commit, Record, SummaryPatch, Sync};
 use crate::snapshot::{FileWrite, Hints, SnapshotState};
@@ -16,7 +15,11 @@ impl Agent {
     /// Performs an effect; what is known at once comes back as an input.
     pub(super) fn perform(&mut self, effect: Effect) -> Option<Input> {
         match effect {
-            Effect::Commit { records, announce, sync } => self.commit(records, announce, sync),
+            Effect::Commit {
+                records,
+                announce,
+                sync,
+            } => self.commit(records, announce, sync),
             Effect::Announce(events) => {
                 self.active.announce(&self.ports, events);
                 None
@@ -37,10 +40,24 @@ impl Agent {
                 }
                 None
             }
-            Effect::Snapshot { tag, paths, unknown } => {
-                self.take_snapshot(tag, Hints { paths, unknown, full: false })
-            }
-            Effect::Difference { message, from, to, wrote } => {
+            Effect::Snapshot {
+                tag,
+                paths,
+                unknown,
+            } => self.take_snapshot(
+                tag,
+                Hints {
+                    paths,
+                    unknown,
+                    full: false,
+                },
+            ),
+            Effect::Difference {
+                message,
+                from,
+                to,
+                wrote,
+            } => {
                 self.find_difference(message, from, to, wrote);
                 None
             }
@@ -53,7 +70,11 @@ impl Agent {
                 });
                 None
             }
-            Effect::Grant { scope, tool, pattern } => {
+            Effect::Grant {
+                scope,
+                tool,
+                pattern,
+            } => {
                 self.grant(scope, &tool, &pattern);
                 None
             }
@@ -91,8 +112,49 @@ impl Agent {
             Durability::Soon => Sync::Soon,
             Durability::Barrier(part) => self.barrier(part),
         };
-        store.commit(Commit { records, announce, sync });
+        let ended = announce
+            .iter()
+            .any(|e| matches!(e, Event::TurnFinished { .. }));
+        store.commit(Commit {
+            records,
+            announce,
+            sync,
+        });
+        if ended {
+            self.turn_ended();
+        }
         None
+    }
+
+    /// What listings show of the session, and what it has read, are kept at the end of a turn.
+    fn turn_ended(&self) {
+        let Some(store) = &self.active.store else {
+            return;
+        };
+        let turn = &self.active.turn;
+        let (used, window) = (turn.usage().next(), turn.window().size);
+        let percent = (used * 100).checked_div(window).unwrap_or(0).min(100);
+        let (mut added, mut removed) = (0, 0);
+        for part in turn.conversation().entries().iter().flat_map(|e| &e.parts) {
+            if let PartBody::Patch { files, .. } = &part.body {
+                added += files.iter().map(|f| f.added).sum::<u32>();
+                removed += files.iter().map(|f| f.removed).sum::<u32>();
+            }
+        }
+        store.set_summary(SummaryPatch {
+            cost: Some(turn.spent().cost()),
+            context_percent: Some(percent as u8),
+            added: Some(added),
+            removed: Some(removed),
+            branch: Some(self.ports.place.branch.clone()),
+        });
+        if let Ok(value) = serde_json::to_value(self.active.reads.state()) {
+            let record = Record::Value {
+                name: "reads".to_owned(),
+                value,
+            };
+            store.commit(Commit::written(vec![record], Vec::new()));
+        }
     }
 
     /// `Input::Synced` follows when the commit is on the disk.
@@ -152,9 +214,13 @@ impl Agent {
         let back = self.active.back.clone();
         tokio::spawn(async move {
             let own = |path: &str| {
-                wrote.as_ref().is_none_or(|paths| paths.iter().any(|p| *p == root.join(path)))
+                wrote
+                    .as_ref()
+                    .is_none_or(|paths| paths.iter().any(|p| *p == root.join(path)))
             };
-            let Ok(mut writes) = snapshots.writes(&from, &to).await else { return };
+            let Ok(mut writes) = snapshots.writes(&from, &to).await else {
+                return;
+            };
             writes.retain(|w| own(&w.path));
             if writes.is_empty() {
                 return;
@@ -165,7 +231,12 @@ impl Agent {
             });
             files.retain(|f| own(&f.path));
             drop(back.send(Back::Writes(message, writes)));
-            drop(back.send(Back::Input(Input::Patch { message, from, to, files })));
+            drop(back.send(Back::Input(Input::Patch {
+                message,
+                from,
+                to,
+                files,
+            })));
         });
     }
 }
@@ -177,5 +248,10 @@ fn uncounted(write: &FileWrite) -> PatchFile {
         (_, None) => FileStatus::Deleted,
         _ => FileStatus::Modified,
     };
-    PatchFile { path: write.path.clone(), added: 0, removed: 0, status }
+    PatchFile {
+        path: write.path.clone(),
+        added: 0,
+        removed: 0,
+        status,
+    }
 }

@@ -8,8 +8,8 @@ use crate::config::agents::AgentDef;
 use crate::config::instructions::Instruction;
 use crate::config::paths::Paths;
 use crate::context::prompt::{self, Environment, Instructions};
-use crate::model::provider::Registry;
 use crate::model::ToolSpec;
+use crate::model::provider::Registry;
 use crate::protocol::event::Place;
 use crate::protocol::link::Outbox;
 use crate::protocol::{Millis, Mode, ModelRef};
@@ -90,7 +90,9 @@ impl Ports {
     /// The stable part of the system prompt for an agent.
     pub fn system_stable(&self, agent: &str) -> String {
         match self.agent(agent) {
-            Some(AgentDef { prompt: Some(own), .. }) => own.clone(),
+            Some(AgentDef {
+                prompt: Some(own), ..
+            }) => own.clone(),
             Some(def) if def.name == "plan" => prompt::PLAN.to_owned(),
             _ => prompt::BUILD.to_owned(),
         }
@@ -101,7 +103,10 @@ impl Ports {
         let files: Vec<Instructions> = self
             .instructions
             .iter()
-            .map(|i| Instructions { label: i.label.clone(), text: i.text.clone() })
+            .map(|i| Instructions {
+                label: i.label.clone(),
+                text: i.text.clone(),
+            })
             .collect();
         prompt::dynamic(&self.environment, &files)
     }

@@ -13,7 +13,9 @@ const PAGE: usize = 300;
 
 impl Agent {
     pub(super) fn announce_place(&self) {
-        self.ports.outbox.send([Event::Place(self.ports.place.clone())]);
+        self.ports
+            .outbox
+            .send([Event::Place(self.ports.place.clone())]);
         if self.ports.model.is_none() {
             self.ports.outbox.send([Event::Onboarding {
                 reason: "No API key is set, and no model was chosen.".to_owned(),
@@ -26,9 +28,16 @@ impl Agent {
     pub(super) fn announce_session(&self, writable: bool, cut: bool) {
         let session = self.active.turn.info().clone();
         let status = Event::Status(self.active.turn.status());
-        let queue = Event::QueueChanged { queue: self.active.turn.queue().clone() };
-        let started = Event::SessionStarted { session, writable, cut };
-        self.active.announce(&self.ports, vec![started, queue, status]);
+        let queue = Event::QueueChanged {
+            queue: self.active.turn.queue().clone(),
+        };
+        let started = Event::SessionStarted {
+            session,
+            writable,
+            cut,
+        };
+        self.active
+            .announce(&self.ports, vec![started, queue, status]);
     }
 
     pub(super) async fn open_newest(&mut self) {
@@ -36,7 +45,10 @@ impl Agent {
             Ok(Some(id)) => self.open_session(id).await,
             Ok(None) => {
                 self.announce_session(true, false);
-                self.notice(NoticeLevel::Info, "There is no earlier session here; this is a new one.");
+                self.notice(
+                    NoticeLevel::Info,
+                    "There is no earlier session here; this is a new one.",
+                );
             }
             Err(error) => {
                 self.announce_session(true, false);
@@ -50,7 +62,11 @@ impl Agent {
         if self.active.store.as_ref().is_some_and(|s| s.id() == id) {
             return;
         }
-        let opened = match self.ports.project.open_session(id, self.active.announcer(&self.ports)) {
+        let opened = match self
+            .ports
+            .project
+            .open_session(id, self.active.announcer(&self.ports))
+        {
             Ok(opened) => opened,
             Err(error) => {
                 self.announce_session(self.active.writable, false);
@@ -87,7 +103,10 @@ impl Agent {
         opened: &crate::session::Opened,
     ) -> Result<(Vec<Message>, Vec<Part>), StoreError> {
         if opened.history.complete {
-            return Ok((opened.history.messages.clone(), opened.history.parts.clone()));
+            return Ok((
+                opened.history.messages.clone(),
+                opened.history.parts.clone(),
+            ));
         }
         let all = opened.store.since_async(None).await?;
         Ok((all.messages, all.parts))
@@ -154,7 +173,9 @@ impl Agent {
     /// A page of history: what stands before a message, or the newest.
     pub(super) fn send_page(&self, before: Option<MessageId>) {
         let entries = self.active.turn.conversation().entries();
-        let end = before.map_or(entries.len(), |id| entries.partition_point(|e| e.message.id < id));
+        let end = before.map_or(entries.len(), |id| {
+            entries.partition_point(|e| e.message.id < id)
+        });
         let mut start = end;
         let mut count = 0;
         while start > 0 && count < PAGE {
@@ -176,7 +197,11 @@ impl Agent {
         let project = self.ports.project.clone();
         let back = self.active.back.clone();
         self.ports.beside(move || {
-            let listed = if all { Project::list_all(&data_dir) } else { project.list() };
+            let listed = if all {
+                Project::list_all(&data_dir)
+            } else {
+                project.list()
+            };
             let event = match listed {
                 Ok(sessions) => Event::Sessions { sessions },
                 Err(error) => Event::Notice {
@@ -200,12 +225,27 @@ impl Agent {
         let mut values: Vec<String> = ["grants", "reads", "todo", "pins", "spent"]
             .map(str::to_owned)
             .to_vec();
-        values.extend(self.active.values.keys().filter(|n| n.starts_with("writes/")).cloned());
-        let fork = Fork { source, at: at.or(last), id, now, values };
+        values.extend(
+            self.active
+                .values
+                .keys()
+                .filter(|n| n.starts_with("writes/"))
+                .cloned(),
+        );
+        let fork = Fork {
+            source,
+            at: at.or(last),
+            id,
+            now,
+            values,
+        };
         match self.ports.project.fork(&fork) {
             Ok(info) => {
                 self.open_session(info.id).await;
-                self.notice(NoticeLevel::Info, "This is a copy; the original is as it was.");
+                self.notice(
+                    NoticeLevel::Info,
+                    "This is a copy; the original is as it was.",
+                );
             }
             Err(error) => self.store_trouble(&error),
         }
@@ -239,10 +279,15 @@ impl Agent {
             let written = std::fs::File::create_new(&target)
                 .map_err(|e| e.to_string())
                 .and_then(|mut file| {
-                    project.export(id, format, &redactor, &mut file).map_err(|e| e.to_string())
+                    project
+                        .export(id, format, &redactor, &mut file)
+                        .map_err(|e| e.to_string())
                 });
             let (level, text) = match written {
-                Ok(()) => (NoticeLevel::Info, format!("Exported to {}.", target.display())),
+                Ok(()) => (
+                    NoticeLevel::Info,
+                    format!("Exported to {}.", target.display()),
+                ),
                 Err(error) => (
                     NoticeLevel::Error,
                     format!("{} could not be written: {error}", target.display()),
@@ -255,6 +300,7 @@ impl Agent {
     pub(super) fn store_trouble(&self, error: &StoreError) {
         let fault: Fault = error.fault();
         debug_assert_eq!(fault.kind, FaultKind::Storage);
-        self.active.announce(&self.ports, vec![Event::Error { error: fault }]);
+        self.active
+            .announce(&self.ports, vec![Event::Error { error: fault }]);
     }
 }

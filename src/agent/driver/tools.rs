@@ -82,7 +82,10 @@ async fn forward(
 ) {
     while updates.changed().await.is_ok() {
         let update = updates.borrow_and_update().clone();
-        if back.send(Back::Input(Input::Progress { part, update })).is_err() {
+        if back
+            .send(Back::Input(Input::Progress { part, update }))
+            .is_err()
+        {
             return;
         }
         tokio::time::sleep(PROGRESS_EVERY).await;

@@ -27,10 +27,15 @@ impl Agent {
     /// Keeps what a step wrote: the attribution that undo works by.
     pub(super) fn keep_writes(&mut self, message: MessageId, writes: &[FileWrite]) {
         let name = format!("writes/{message}");
-        let Ok(value) = serde_json::to_value(writes) else { return };
+        let Ok(value) = serde_json::to_value(writes) else {
+            return;
+        };
         self.active.values.insert(name.clone(), value.clone());
         if let Some(store) = &self.active.store {
-            store.commit(Commit::written(vec![Record::Value { name, value }], Vec::new()));
+            store.commit(Commit::written(
+                vec![Record::Value { name, value }],
+                Vec::new(),
+            ));
         }
     }
 
@@ -52,7 +57,10 @@ impl Agent {
     /// `/undo`: a preview first; confirmed, the last turn is taken back.
     pub(super) async fn undo(&mut self, confirmed: bool) {
         if self.active.turn.is_running() {
-            self.notice(NoticeLevel::Info, "A turn is running: press Esc to stop it, then undo.");
+            self.notice(
+                NoticeLevel::Info,
+                "A turn is running: press Esc to stop it, then undo.",
+            );
             return;
         }
         let last = self.active.turn.conversation().prompts().last().copied();
@@ -73,7 +81,11 @@ impl Agent {
         confirmed: bool,
         with_files: bool,
     ) {
-        let writes = if with_files { self.writes_since(from) } else { Vec::new() };
+        let writes = if with_files {
+            self.writes_since(from)
+        } else {
+            Vec::new()
+        };
         let off = matches!(self.ports.snapshots.state(), SnapshotState::Off(_));
         let restored = if writes.is_empty() || off {
             None
@@ -81,16 +93,21 @@ impl Agent {
             match self.ports.snapshots.restore(writes, !confirmed).await {
                 Ok(restored) => Some(restored),
                 Err(error) => {
-                    let text = format!("The files could not be restored, nothing was undone. {error}");
+                    let text =
+                        format!("The files could not be restored, nothing was undone. {error}");
                     self.notice(NoticeLevel::Error, &text);
                     return;
                 }
             }
         };
-        let files = restored.as_ref().map(|r| r.files.clone()).unwrap_or_default();
+        let files = restored
+            .as_ref()
+            .map(|r| r.files.clone())
+            .unwrap_or_default();
         if !confirmed {
             let prompt = prompt.lines().next().unwrap_or_default().to_owned();
-            self.active.announce(&self.ports, vec![Event::UndoPreview { prompt, files }]);
+            self.active
+                .announce(&self.ports, vec![Event::UndoPreview { prompt, files }]);
             return;
         }
         let conflicts = files.iter().filter(|f| f.conflict).count();
@@ -120,7 +137,13 @@ impl Agent {
     /// The newest message of the session, on whichever branch.
     fn newest_message(&self) -> Option<MessageId> {
         let on_branch = self.active.turn.conversation().tip().map(|e| e.message.id);
-        let undone = self.active.undone.iter().flat_map(|u| &u.messages).map(|m| m.id).max();
+        let undone = self
+            .active
+            .undone
+            .iter()
+            .flat_map(|u| &u.messages)
+            .map(|m| m.id)
+            .max();
         on_branch.max(undone)
     }
 
@@ -133,7 +156,10 @@ impl Agent {
         let records = values
             .into_iter()
             .filter_map(|(name, value)| {
-                Some(Record::Value { name: name.to_owned(), value: value.ok()? })
+                Some(Record::Value {
+                    name: name.to_owned(),
+                    value: value.ok()?,
+                })
             })
             .collect();
         match &self.active.store {
@@ -146,15 +172,25 @@ impl Agent {
     pub(super) async fn redo(&mut self) {
         let tip = self.active.turn.conversation().tip().map(|e| e.message.id);
         let fits = self.active.undone.last().is_some_and(|undone| {
-            undone.messages.first().is_some_and(|first| first.parent == tip)
+            undone
+                .messages
+                .first()
+                .is_some_and(|first| first.parent == tip)
         });
         if !fits || self.active.turn.is_running() {
             self.notice(NoticeLevel::Info, "There is nothing to redo.");
             return;
         }
-        let Some(undone) = self.active.undone.pop() else { return };
+        let Some(undone) = self.active.undone.pop() else {
+            return;
+        };
         if !undone.writes.is_empty() {
-            match self.ports.snapshots.restore(undone.writes.clone(), false).await {
+            match self
+                .ports
+                .snapshots
+                .restore(undone.writes.clone(), false)
+                .await
+            {
                 Ok(restored) => {
                     for file in restored.files.iter().filter(|f| f.conflict) {
                         let text = format!("{}: {}", file.path, file.action);
@@ -169,13 +205,19 @@ impl Agent {
                 }
             }
         }
-        let conversation =
-            crate::context::Conversation::from_history(undone.messages.clone(), undone.parts.clone());
+        let conversation = crate::context::Conversation::from_history(
+            undone.messages.clone(),
+            undone.parts.clone(),
+        );
         let entries: Vec<Entry> = conversation.entries().to_vec();
         self.active.turn.put_back(entries);
         let newest = self.newest_message();
         let tip = self.active.turn.conversation().tip().map(|e| e.message.id);
-        let events = vec![Event::History { messages: undone.messages, parts: undone.parts, first: false }];
+        let events = vec![Event::History {
+            messages: undone.messages,
+            parts: undone.parts,
+            first: false,
+        }];
         self.write_branch(Tip { tip, newest }, events);
     }
 
@@ -186,7 +228,11 @@ impl Agent {
                 SnapshotState::Off(reason) => vec![reason],
                 _ => vec!["Nothing has changed yet: no step has begun.".to_owned()],
             };
-            let report = DiffReport { scope, files: Vec::new(), notes };
+            let report = DiffReport {
+                scope,
+                files: Vec::new(),
+                notes,
+            };
             self.active.announce(&self.ports, vec![Event::Diff(report)]);
             return;
         };
@@ -194,9 +240,18 @@ impl Agent {
         let back = self.active.back.clone();
         tokio::spawn(async move {
             let report = async {
-                let now = snapshots.take(Hints { unknown: true, ..Hints::default() }).await?;
+                let now = snapshots
+                    .take(Hints {
+                        unknown: true,
+                        ..Hints::default()
+                    })
+                    .await?;
                 let files = snapshots.diff(&from, &now.tree, CONTEXT_LINES).await?;
-                Ok::<_, crate::snapshot::SnapshotError>(DiffReport { scope, files, notes: now.notices })
+                Ok::<_, crate::snapshot::SnapshotError>(DiffReport {
+                    scope,
+                    files,
+                    notes: now.notices,
+                })
             };
             let event = match report.await {
                 Ok(report) => Event::Diff(report),
@@ -222,7 +277,10 @@ impl Agent {
     }
 
     pub(super) fn notice(&self, level: NoticeLevel, text: &str) {
-        let notice = Event::Notice { level, text: text.to_owned() };
+        let notice = Event::Notice {
+            level,
+            text: text.to_owned(),
+        };
         self.active.announce(&self.ports, vec![notice]);
     }
 }

@@ -29,7 +29,10 @@ pub(super) fn run(options: &Options) -> Outcome {
     let mut code = exit::DONE;
     for finding in findings {
         let mark = if finding.good { "✓" } else { "!" };
-        print(format_args!("{mark} {:<14} {}", finding.what, finding.state));
+        print(format_args!(
+            "{mark} {:<14} {}",
+            finding.what, finding.state
+        ));
         if !finding.good {
             code = exit::ERROR;
             print(format_args!("  {:<14} {}", "", finding.remedy));
@@ -44,7 +47,11 @@ fn terminal() -> Finding {
     Finding {
         good,
         what: "terminal",
-        state: if good { format!("TERM={name}") } else { "stdin or stdout is none".to_owned() },
+        state: if good {
+            format!("TERM={name}")
+        } else {
+            "stdin or stdout is none".to_owned()
+        },
         remedy: "The screen needs one; `dunlin exec` does not.",
     }
 }
@@ -55,7 +62,11 @@ fn keys(ground: &app::Ground) -> Finding {
     Finding {
         good: !found.is_empty(),
         what: "models",
-        state: if found.is_empty() { "no key, no local server".to_owned() } else { found.join(", ") },
+        state: if found.is_empty() {
+            "no key, no local server".to_owned()
+        } else {
+            found.join(", ")
+        },
         remedy: "Set ANTHROPIC_API_KEY, OPENAI_API_KEY or GEMINI_API_KEY, or run `dunlin auth login PROVIDER`.",
     }
 }
@@ -63,11 +74,23 @@ fn keys(ground: &app::Ground) -> Finding {
 fn repository(ground: &app::Ground) -> Finding {
     let is_git = ground.worktree.join(".git").exists();
     let state = if is_git {
-        format!("{} on {}", ground.worktree.display(), app::branch(&ground.worktree))
+        format!(
+            "{} on {}",
+            ground.worktree.display(),
+            app::branch(&ground.worktree)
+        )
     } else {
-        format!("{} is no repository; snapshots work all the same", ground.worktree.display())
+        format!(
+            "{} is no repository; snapshots work all the same",
+            ground.worktree.display()
+        )
     };
-    Finding { good: true, what: "worktree", state, remedy: "" }
+    Finding {
+        good: true,
+        what: "worktree",
+        state,
+        remedy: "",
+    }
 }
 
 fn sandbox(ground: &app::Ground) -> Finding {

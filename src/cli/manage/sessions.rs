@@ -63,8 +63,11 @@ pub(super) fn run(options: &Options, what: Sessions) -> Outcome {
 }
 
 fn list(ground: &Ground, project: &Project, json: bool, all: bool) -> Result<(), AppError> {
-    let listed =
-        if all { Project::list_all(&ground.paths.data_dir)? } else { project.list()? };
+    let listed = if all {
+        Project::list_all(&ground.paths.data_dir)?
+    } else {
+        project.list()?
+    };
     if json {
         let rows: Vec<serde_json::Value> = listed.iter().map(row).collect();
         print(format_args!("{:#}", serde_json::Value::from(rows)));
@@ -72,9 +75,15 @@ fn list(ground: &Ground, project: &Project, json: bool, all: bool) -> Result<(),
     }
     for session in &listed {
         let when = jiff::Timestamp::from_millisecond(session.updated)
-            .map(|t| t.to_zoned(jiff::tz::TimeZone::system()).strftime("%F %H:%M").to_string())
+            .map(|t| {
+                t.to_zoned(jiff::tz::TimeZone::system())
+                    .strftime("%F %H:%M")
+                    .to_string()
+            })
             .unwrap_or_default();
-        let cost = session.cost.map_or_else(|| "?".to_owned(), |usd| format!("${usd:.2}"));
+        let cost = session
+            .cost
+            .map_or_else(|| "?".to_owned(), |usd| format!("${usd:.2}"));
         let line = format!(
             "{}  {when}  {:>6} parts  {cost:>8}  {}",
             session.info.id,
@@ -86,12 +95,21 @@ fn list(ground: &Ground, project: &Project, json: bool, all: bool) -> Result<(),
         }
     }
     let used = project.disk_use()?;
-    print(format_args!("{} sessions here, {}", listed.len(), bytes(used.total())));
+    let disk = used.blobs + used.snapshots + used.sessions.iter().map(|(_, b)| b).sum::<u64>();
+    print(format_args!(
+        "{} sessions here, {}",
+        listed.len(),
+        bytes(disk)
+    ));
     Ok(())
 }
 
 fn title(session: &SessionSummary) -> String {
-    let text = if session.info.title.is_empty() { &session.first_prompt } else { &session.info.title };
+    let text = if session.info.title.is_empty() {
+        &session.first_prompt
+    } else {
+        &session.info.title
+    };
     // A title may come from a model: nothing of it may steer the terminal.
     text.chars().filter(|c| !c.is_control()).collect()
 }
@@ -141,7 +159,10 @@ fn delete(project: &Project, id: SessionId, yes: bool) -> Result<(), AppError> {
         let mut answer = String::new();
         drop(std::io::stdin().read_line(&mut answer));
         if !answer.trim().eq_ignore_ascii_case("y") {
-            return Err(AppError::new("Nothing was deleted.", "Answer y, or use --yes."));
+            return Err(AppError::new(
+                "Nothing was deleted.",
+                "Answer y, or use --yes.",
+            ));
         }
     }
     Ok(project.delete(id)?)
@@ -150,7 +171,11 @@ fn delete(project: &Project, id: SessionId, yes: bool) -> Result<(), AppError> {
 pub(super) fn search(options: &Options, query: String, all: bool) -> Outcome {
     let ground = ground(options)?;
     let project = project(&ground)?;
-    let query = SearchQuery { text: query, regex: false, limit: HITS };
+    let query = SearchQuery {
+        text: query,
+        regex: false,
+        limit: HITS,
+    };
     let cancel = AtomicBool::new(false);
     let hits = if all {
         Project::search_all(&ground.paths.data_dir, &query, &cancel)?
@@ -171,7 +196,11 @@ pub(super) fn search(options: &Options, query: String, all: bool) -> Outcome {
             break;
         }
     }
-    Ok(if hits.is_empty() { exit::ERROR } else { exit::DONE })
+    Ok(if hits.is_empty() {
+        exit::ERROR
+    } else {
+        exit::DONE
+    })
 }
 
 pub(super) fn gc(options: &Options, dry_run: bool) -> Outcome {
@@ -210,7 +239,11 @@ pub(super) fn inspect(options: &Options, id: &str, json: bool) -> Outcome {
     let model = registry.info(&history.info.model);
     let conversation = Conversation::from_history(history.messages, history.parts);
     let settings = &ground.config.context;
-    let last = conversation.entries().iter().rev().find(|e| e.message.tokens.total() > 0);
+    let last = conversation
+        .entries()
+        .iter()
+        .rev()
+        .find(|e| e.message.tokens.total() > 0);
     let usage = overflow::Usage {
         actual: last.map(|e| e.message.tokens),
         added: 0,
@@ -220,7 +253,10 @@ pub(super) fn inspect(options: &Options, id: &str, json: bool) -> Outcome {
     let found = report::report(&report::Source {
         conversation: &conversation,
         usage,
-        window: Window { size: model.context, usable: model.usable(settings.output_reserve) },
+        window: Window {
+            size: model.context,
+            usable: model.usable(settings.output_reserve),
+        },
         model: &name,
         strategy: &settings.strategy,
         system: 0,
@@ -228,8 +264,9 @@ pub(super) fn inspect(options: &Options, id: &str, json: bool) -> Outcome {
         tools: 0,
     });
     if json {
-        let value = serde_json::to_value(&found)
-            .map_err(|e| AppError::new(format!("The report cannot be written as JSON: {e}."), ""))?;
+        let value = serde_json::to_value(&found).map_err(|e| {
+            AppError::new(format!("The report cannot be written as JSON: {e}."), "")
+        })?;
         print(format_args!("{value:#}"));
     } else {
         print(report::as_text(&found));
@@ -246,5 +283,9 @@ fn bytes(count: u64) -> String {
         value /= 1_024.0;
         unit += 1;
     }
-    if unit == 0 { format!("{count} B") } else { format!("{value:.1} {}", UNITS[unit]) }
+    if unit == 0 {
+        format!("{count} B")
+    } else {
+        format!("{value:.1} {}", UNITS[unit])
+    }
 }
