@@ -1,1 +1,26 @@
-//! May it run? Pure.
+//! May it run? Pure: no I/O, no clock; paths arrive resolved, or are resolved by a function that the
+//! caller passes in.
+//!
+//! ```text
+//! command ─▶ shell (grammar: simple commands, words) ─▶ effect (what each would do) ─┐
+//! path, URL, tool ───────────────────────────────────────────────────────────────────┼▶ judge ─▶ Verdict
+//! rules (user, project, agent, answers) ─────────────────────────────────────────────┘
+//! ```
+//!
+//! `judge` decides, `check` explains a decision for `dunlin permissions check`, `pattern` says what a
+//! rule matches and which rule to offer. docs/permissions.md is the contract.
+
+pub mod check;
+pub mod effect;
+pub mod hidden;
+pub mod judge;
+pub mod pattern;
+pub mod place;
+pub mod request;
+pub mod secret;
+pub mod shell;
+
+pub use check::{Checked, check, command_line};
+pub use judge::Judge;
+pub use place::Place;
+pub use request::{AskDetail, Request, Verdict, What};

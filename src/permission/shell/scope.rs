@@ -1,0 +1,144 @@
+//! Values of variables, as far as a script sets them itself: `for f in a b` and `d=src`.
+//!
+//! All values that a name is given anywhere in the script count, wherever it is used. A name that is
+//! also set in a way that cannot be read (`read`, `x=$(…)`, `x+=…`) is unknown, and so is one that is
+//! used before it is first set, because it may come from outside.
+
+use std::collections::BTreeMap;
+
+use super::word::{Piece, Word};
+
+/// Values beyond this many are not followed.
+const MOST: usize = 16;
+
+/// The variables of a script.
+#[derive(Debug, Clone, Default)]
+pub struct Scope {
+    known: BTreeMap<String, Values>,
+}
+
+#[derive(Debug, Clone, Default)]
+struct Values {
+    words: Vec<Word>,
+    lost: bool,
+    first: usize,
+}
+
+impl Scope {
+    /// A scope that knows the home folder and the folder it runs in.
+    pub fn new(home: &str, cwd: &str) -> Self {
+        let mut scope = Self::default();
+        scope.set("HOME", 0, Some(Word::literal(home)));
+        scope.set("PWD", 0, Some(Word::literal(cwd)));
+        scope
+    }
+
+    /// A name is given a value at this byte of the script; none if it cannot be read.
+    pub fn set(&mut self, name: &str, at: usize, value: Option<Word>) {
+        let values = self.known.entry(name.to_owned()).or_insert_with(|| Values {
+            first: at,
+            ..Values::default()
+        });
+        match value {
+            Some(word) if values.words.len() < MOST && word.pattern().is_some() => {
+                values.words.push(word);
+            }
+            _ => values.lost = true,
+        }
+    }
+
+    /// The word with its variables put in: every combination of their values. What is not known
+    /// stays unknown.
+    pub fn expand(&self, word: &Word, at: usize) -> Vec<Word> {
+        let mut results = vec![Word {
+            pieces: Vec::new(),
+            ..word.clone()
+        }];
+        for piece in &word.pieces {
+            let Piece::Var { name, quoted } = piece else {
+                for result in &mut results {
+                    match piece {
+                        Piece::Text(text) => result.push_text(text),
+                        other => result.pieces.push(other.clone()),
+                    }
+                }
+                continue;
+            };
+            let values = self.known.get(name).filter(|v| !v.lost && v.first <= at);
+            let Some(values) = values.filter(|v| v.words.len() * results.len() <= MOST) else {
+                for result in &mut results {
+                    result.pieces.push(Piece::Unknown);
+                }
+                continue;
+            };
+            results = results
+                .iter()
+                .flat_map(|result| {
+                    values
+                        .words
+                        .iter()
+                        .map(|value| join(result, value, *quoted))
+                })
+                .collect();
+        }
+        results
+    }
+}
+
+fn join(before: &Word, value: &Word, quoted: bool) -> Word {
+    let mut out = before.clone();
+    if out.pieces.is_empty() && value.tilde {
+        out.tilde = true;
+    }
+    for piece in &value.pieces {
+        match piece {
+            // an unquoted value is split at blanks and matched against file names once more
+            Piece::Text(text) if !quoted && text.contains([' ', '\t', '\n', '*', '?', '[']) => {
+                out.pieces.push(Piece::Unknown);
+            }
+            Piece::Text(text) => out.push_text(text),
+            Piece::Glob(c) if quoted => out.push_text(&c.to_string()),
+            other => out.pieces.push(other.clone()),
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn var(name: &str, quoted: bool) -> Word {
+        Word {
+            pieces: vec![
+                Piece::Var {
+                    name: name.to_owned(),
+                    quoted,
+                },
+                Piece::Text("/x".to_owned()),
+            ],
+            ..Word::default()
+        }
+    }
+
+    #[test]
+    fn known_values_are_put_in_and_unknown_ones_are_not() {
+        let mut scope = Scope::new("/h", "/w");
+        scope.set("d", 5, Some(Word::literal("a")));
+        scope.set("d", 9, Some(Word::literal("b")));
+        scope.set("e", 5, Some(Word::literal("a b")));
+        scope.set("f", 5, None);
+        let values = |word: &Word, at| -> Vec<Option<String>> {
+            scope.expand(word, at).iter().map(Word::text).collect()
+        };
+        assert_eq!(
+            values(&var("d", true), 20),
+            [Some("a/x".to_owned()), Some("b/x".to_owned())]
+        );
+        assert_eq!(values(&var("d", true), 1), [None], "used before it is set");
+        assert_eq!(values(&var("e", false), 20), [None], "split at blanks");
+        assert_eq!(values(&var("e", true), 20), [Some("a b/x".to_owned())]);
+        assert_eq!(values(&var("f", true), 20), [None]);
+        assert_eq!(values(&var("HOME", true), 20), [Some("/h/x".to_owned())]);
+    }
+}
