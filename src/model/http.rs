@@ -8,7 +8,7 @@ use std::error::Error as _;
 use std::fmt;
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use futures_util::{FutureExt, StreamExt, stream};
@@ -30,6 +30,10 @@ const GRACE: Duration = Duration::from_secs(1);
 /// Pieces of the network that become one batch when they are there together.
 const PIECES: usize = 256;
 const BATCH_BYTES: usize = 64 * 1_024;
+/// When batches follow each other faster than this, the next one is collected for a moment: every
+/// batch costs the rest of the program a round. Slow streams and ends of answers never wait.
+const BURST: Duration = Duration::from_millis(2);
+const COLLECT: Duration = Duration::from_millis(4);
 
 /// The shared clients.
 #[derive(Debug, Default)]
@@ -208,6 +212,7 @@ impl Model for WireModel {
             encoder: Arc::clone(&self.encoder),
             state: State::New(request),
             finished: false,
+            last: None,
         };
         stream::unfold(asking, |mut asking| async move {
             let item = asking.next().await?;
@@ -224,6 +229,8 @@ struct Asking {
     state: State,
     /// True once the model has said why it ended.
     finished: bool,
+    /// When the last batch was handed over.
+    last: Option<Instant>,
 }
 
 enum State {
@@ -250,14 +257,16 @@ impl Asking {
                     }
                 }
                 State::Streaming(mut open) => {
-                    let patience = if self.finished {
-                        GRACE
-                    } else {
-                        self.endpoint.idle_timeout
+                    let pace = Pace {
+                        patience: if self.finished {
+                            GRACE
+                        } else {
+                            self.endpoint.idle_timeout
+                        },
+                        last: self.last,
                     };
                     let (response, decoder) = &mut *open;
-                    let (deltas, fault, more) =
-                        read(&self.endpoint, patience, response, decoder).await;
+                    let (deltas, fault, more) = read(&self.endpoint, pace, response, decoder).await;
                     self.finished |= deltas.iter().any(|d| matches!(d, Delta::Finish { .. }));
                     // What fails after the model has finished takes nothing away from its answer.
                     let fault = fault.filter(|_| !self.finished);
@@ -267,6 +276,7 @@ impl Asking {
                         None => State::Over,
                     };
                     if !deltas.is_empty() {
+                        self.last = Some(Instant::now());
                         return Some(Ok(deltas));
                     }
                 }
@@ -298,18 +308,69 @@ async fn send(
     Err(refused(endpoint, response).await)
 }
 
+/// How long to wait for pieces.
+#[derive(Clone, Copy)]
+struct Pace {
+    /// For the first one, before the stream counts as silent.
+    patience: Duration,
+    /// When the last batch was handed over.
+    last: Option<Instant>,
+}
+
+/// Adds deltas, joining what continues the delta before.
+fn append(deltas: &mut Vec<Delta>, more: Vec<Delta>) {
+    for delta in more {
+        match (deltas.last_mut(), delta) {
+            (
+                Some(Delta::Text { block, text }),
+                Delta::Text {
+                    block: same,
+                    text: more,
+                },
+            ) if *block == same => text.push_str(&more),
+            (
+                Some(Delta::Reasoning { block, text }),
+                Delta::Reasoning {
+                    block: same,
+                    text: more,
+                },
+            ) if *block == same => text.push_str(&more),
+            (
+                Some(Delta::CallArguments { block, json }),
+                Delta::CallArguments {
+                    block: same,
+                    json: more,
+                },
+            ) if *block == same => json.push_str(&more),
+            (_, delta) => deltas.push(delta),
+        }
+    }
+}
+
+/// True for what the loop acts on: it is handed over at once.
+fn is_urgent(deltas: &[Delta]) -> bool {
+    deltas.iter().any(|delta| {
+        !matches!(
+            delta,
+            Delta::Text { .. } | Delta::Reasoning { .. } | Delta::CallArguments { .. }
+        )
+    })
+}
+
 /// Reads what is there: the deltas, a fault, and whether more may come.
 async fn read(
     endpoint: &Endpoint,
-    patience: Duration,
+    pace: Pace,
     response: &mut Response,
     decoder: &mut Decoder,
 ) -> (Vec<Delta>, Option<Fault>, bool) {
     let mut deltas = Vec::new();
     let (mut bytes, mut pieces) = (0, 0);
-    let Ok(mut piece) = tokio::time::timeout(patience, response.chunk()).await else {
+    let Ok(mut piece) = tokio::time::timeout(pace.patience, response.chunk()).await else {
         return (deltas, Some(silent(endpoint)), false);
     };
+    let start = Instant::now();
+    let burst = pace.last.is_some_and(|last| start - last < BURST);
     loop {
         let decoded = match piece {
             Ok(Some(chunk)) => {
@@ -318,18 +379,19 @@ async fn read(
             }
             Ok(None) => {
                 let decoded = decoder.finish();
-                deltas.extend(decoded.deltas);
+                append(&mut deltas, decoded.deltas);
                 return (deltas, decoded.fault, false);
             }
             Err(error) => {
                 // An answer that was complete before the connection broke is complete.
                 let decoded = decoder.finish();
-                deltas.extend(decoded.deltas);
+                append(&mut deltas, decoded.deltas);
                 let fault = decoded.fault.map(|_cut| cut(endpoint, &error));
                 return (deltas, fault, false);
             }
         };
-        deltas.extend(decoded.deltas);
+        let urgent = is_urgent(&decoded.deltas);
+        append(&mut deltas, decoded.deltas);
         if let Some(fault) = decoded.fault {
             return (deltas, Some(fault), false);
         }
@@ -340,7 +402,14 @@ async fn read(
         // Servers send one event per piece; what has arrived already is taken along. The connection's
         // task hands over one piece at a time, so it gets its turn first.
         tokio::task::yield_now().await;
-        piece = match response.chunk().now_or_never() {
+        let next = match response.chunk().now_or_never() {
+            None if burst && !urgent && !deltas.is_empty() => {
+                let left = COLLECT.saturating_sub(start.elapsed());
+                tokio::time::timeout(left, response.chunk()).await.ok()
+            }
+            next => next,
+        };
+        piece = match next {
             Some(piece) => piece,
             None => return (deltas, None, true),
         };

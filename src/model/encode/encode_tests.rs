@@ -398,6 +398,34 @@ fn an_unfinished_turn_is_sent_back_to_go_on() {
 }
 
 #[test]
+fn a_turn_paused_in_a_server_tool_is_sent_back_as_it_is() {
+    let server = json!({"type": "server_tool_use", "id": "s", "name": "web", "input": {}});
+    let opaque = Block::Reasoning {
+        text: String::new(),
+        provider: Some(json!({"wire": "anthropic", "type": "opaque", "block": server})),
+    };
+    let history = vec![
+        said(false, "m", vec![text("go")]),
+        said(true, "m", vec![opaque]),
+    ];
+    let got = encode(&request("m", history), &Quirks::plain(Wire::Anthropic));
+    assert_eq!(got["messages"][1]["content"], json!([server]));
+    assert_eq!(got["messages"].as_array().map(Vec::len), Some(2));
+}
+
+#[test]
+fn a_request_never_asks_for_more_output_than_the_model_has() {
+    for quirks in endpoints() {
+        let quirks = Quirks {
+            max_output: 4_321,
+            ..quirks
+        };
+        let got = encode(&request("m", Vec::new()), &quirks).to_string();
+        assert!(got.contains("4321") && !got.contains("8000"), "{got}");
+    }
+}
+
+#[test]
 fn efforts_are_said_in_each_familys_words() {
     use super::effort::{claude, gemini, openai};
     let all = |name: &str| -> Vec<Option<&str>> {
@@ -514,6 +542,15 @@ fn id() -> impl Strategy<Value = String> {
     ]
 }
 
+fn name() -> impl Strategy<Value = String> {
+    prop_oneof![
+        4 => Just("read".to_owned()),
+        1 => Just("functions.read file".to_owned()),
+        1 => Just("9".repeat(90)),
+        1 => Just(String::new()),
+    ]
+}
+
 fn any_text() -> impl Strategy<Value = String> {
     prop_oneof![
         2 => "[a-z]{1,6}",
@@ -543,8 +580,8 @@ fn block() -> impl Strategy<Value = Block> {
     ];
     prop_oneof![
         3 => any_text().prop_map(Block::Text),
-        3 => (id(), input, provider_value()).prop_map(|(id, input, provider)| Block::Call {
-            id, name: "read".to_owned(), input, provider }),
+        3 => (id(), name(), input, provider_value()).prop_map(|(id, name, input, provider)| Block::Call {
+            id, name, input, provider }),
         3 => (id(), any_text(), any::<bool>(), prop::collection::vec(file.clone(), 0..2)).prop_map(
             |(id, output, error, files)| Block::Result {
                 id, name: "read".to_owned(), output, error, files }),

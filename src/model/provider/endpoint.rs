@@ -189,6 +189,7 @@ impl Provider {
         quirks.images = info.images;
         quirks.pdf = info.pdf && self.wire != Wire::OpenaiChat;
         quirks.reasoning = info.reasoning;
+        quirks.max_output = info.max_output;
         if self.wire == Wire::OpenaiChat {
             // Documents are taken by the few that say so.
             quirks.pdf = info.pdf && matches!(self.id.as_str(), "openai-chat" | "openrouter");
