@@ -743,13 +743,11 @@ fn message_of(deltas: &[crate::model::Delta]) -> Vec<Block> {
     use crate::model::Delta;
     let mut blocks: Vec<(u32, Block)> = Vec::new();
     let mut open = |n: u32, new: Block| -> usize {
-        match blocks.iter().position(|(known, _)| *known == n) {
-            Some(index) => index,
-            None => {
-                blocks.push((n, new));
-                blocks.len() - 1
-            }
-        }
+        let found = blocks.iter().position(|(known, _)| *known == n);
+        found.unwrap_or_else(|| {
+            blocks.push((n, new));
+            blocks.len() - 1
+        })
     };
     let mut ends: Vec<(usize, Option<Value>)> = Vec::new();
     let mut texts: Vec<(usize, String)> = Vec::new();
