@@ -1,4 +1,8 @@
+use std::path::PathBuf;
+
 use super::*;
+use crate::model::decode::Wire;
+use crate::protocol::FaultKind;
 
 #[test]
 fn a_base_url_is_an_origin_with_or_without_a_version() {

@@ -229,7 +229,9 @@ impl Anthropic {
                 json: String::new(),
             },
         };
-        self.blocks.insert(index, block);
+        if let Some(old) = self.blocks.insert(index, block) {
+            break_off(old, out);
+        }
     }
 
     fn block_delta(&mut self, index: u64, delta: &Value, out: &mut Out) {
@@ -266,6 +268,7 @@ impl Anthropic {
             Some(Content::Tool { mut call, input }) => {
                 let given = input.as_object().is_some_and(|map| !map.is_empty());
                 if call.raw.trim().is_empty() && !given {
+                    self.settle_bare(false, out);
                     self.bare = Some(call);
                     return;
                 }
@@ -301,13 +304,18 @@ impl Anthropic {
     fn close(&mut self, out: &mut Out) {
         self.settle_bare(true, out);
         for (_, content) in mem::take(&mut self.blocks) {
-            match content {
-                Content::Text(Some(block)) => out.end(block, None),
-                Content::Thinking { block, signature } => out.end(block, signed(&signature)),
-                Content::Tool { mut call, .. } => call.refuse(out),
-                Content::Text(None) | Content::Opaque { .. } => {}
-            }
+            break_off(content, out);
         }
+    }
+}
+
+/// Ends a block that never got its `content_block_stop`.
+fn break_off(content: Content, out: &mut Out) {
+    match content {
+        Content::Text(Some(block)) => out.end(block, None),
+        Content::Thinking { block, signature } => out.end(block, signed(&signature)),
+        Content::Tool { mut call, .. } => call.refuse(out),
+        Content::Text(None) | Content::Opaque { .. } => {}
     }
 }
 

@@ -56,3 +56,7 @@ mod out;
 
 pub use decoder::{Decoded, Decoder, Wire};
 pub use neutral::{decode_bytes, neutral};
+
+#[cfg(test)]
+#[path = "decode_tests.rs"]
+mod tests;

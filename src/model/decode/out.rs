@@ -198,7 +198,8 @@ impl Call {
     }
 
     fn close(&mut self, arguments: Result<Value, String>, out: &mut Out) {
-        if self.ended || (self.name.is_empty() && self.raw.is_empty()) {
+        // a place that was announced and never filled is no call
+        if self.ended || (self.name.is_empty() && self.raw.trim().is_empty()) {
             return;
         }
         if !self.started {

@@ -38,6 +38,9 @@ pub(super) fn segment(segment: &Segment<'_>, quirks: &Quirks) -> Chunk {
     if !segment.assistant.is_empty() {
         let blocks: Vec<Value> = segment.assistant.iter().map(said).collect();
         chunk.thinks = matches!(segment.assistant.first(), Some(Said::Reasoning { .. }));
+        // A turn that the provider paused in the middle of its own tools is sent back as it is.
+        chunk.paused = matches!(segment.assistant.last(), Some(Said::Reasoning { provider, .. })
+            if role(provider) == Role::Content);
         chunk.push(&json!({"role": "assistant", "content": blocks}));
     }
     let mut blocks = Vec::new();
@@ -127,7 +130,7 @@ pub(super) fn tools(tools: &[ToolSpec], quirks: &Quirks) -> Value {
 /// continued begins with thinking; none if no turn is being continued.
 pub(super) fn head(request: &Request, quirks: &Quirks, thinks: Option<bool>) -> Map<String, Value> {
     let mut head = Map::new();
-    let max_output = request.max_output.max(1);
+    let max_output = request.max_output.min(quirks.max_output).max(1);
     head.insert("model".to_owned(), json!(request.model.model));
     head.insert("max_tokens".to_owned(), json!(max_output));
     head.insert("stream".to_owned(), json!(true));

@@ -34,6 +34,8 @@ pub(super) struct Chunk {
     pub mark: Option<usize>,
     /// True if the assistant's side begins with thinking (Anthropic).
     pub thinks: bool,
+    /// True if the assistant's side ends in a tool of the provider's own, which goes on.
+    pub paused: bool,
     /// True if the assistant called tools.
     calls: bool,
     /// True if there is an assistant's side.
@@ -274,7 +276,11 @@ impl Encoder {
                 None => out.extend_from_slice(&chunk.json),
             }
         }
-        let ends_with_user = chunks.iter().rev().find(said).is_none_or(|last| last.user);
+        let ends_with_user = chunks
+            .iter()
+            .rev()
+            .find(said)
+            .is_none_or(|last| last.user || last.paused);
         if !ends_with_user {
             separate(out);
             write(out, &self.user_says(GO_ON));

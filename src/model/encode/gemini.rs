@@ -176,7 +176,7 @@ pub(super) fn head(request: &Request, quirks: &Quirks) -> Map<String, Value> {
     if quirks.limit_output {
         config.insert(
             "maxOutputTokens".to_owned(),
-            json!(request.max_output.max(1)),
+            json!(request.max_output.min(quirks.max_output).max(1)),
         );
     }
     let thinking = effort::gemini(&request.model.model, request.effort, quirks.reasoning);

@@ -71,7 +71,7 @@ pub(super) enum Said<'a> {
 #[derive(Debug)]
 pub(super) struct Call<'a> {
     pub id: String,
-    pub name: &'a str,
+    pub name: Cow<'a, str>,
     pub input: &'a Value,
     /// What the same model on the same wire gave with it.
     pub provider: Option<&'a Value>,
@@ -81,7 +81,7 @@ pub(super) struct Call<'a> {
 #[derive(Debug)]
 pub(super) struct Reply<'a> {
     pub id: String,
-    pub name: &'a str,
+    pub name: Cow<'a, str>,
     pub output: Cow<'a, str>,
     pub error: bool,
     pub files: Vec<File<'a>>,
@@ -165,6 +165,24 @@ impl Ids {
             }
             turn = turn.wrapping_add(1_000_003);
         }
+    }
+}
+
+/// A name that every provider takes: models also call tools that do not exist, by any name.
+fn tool_name(name: &str) -> Cow<'_, str> {
+    let fine = (1..=64).contains(&name.len())
+        && name
+            .bytes()
+            .all(|b| b.is_ascii_alphanumeric() || b == b'_' || b == b'-')
+        && !name.starts_with(|c: char| c.is_ascii_digit() || c == '-');
+    if fine {
+        return Cow::Borrowed(name);
+    }
+    let name = safe(name, 63);
+    if name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_') {
+        Cow::Owned(name)
+    } else {
+        Cow::Owned(format!("_{name}"))
     }
 }
 
@@ -287,7 +305,7 @@ impl<'a> Open<'a> {
                     });
                     self.segment.assistant.push(Said::Call(Call {
                         id: ids.assign(id, own, rules.ids),
-                        name,
+                        name: tool_name(name),
                         input,
                         provider: own_value(message, provider.as_ref(), rules),
                     }));
@@ -388,7 +406,7 @@ impl<'a> Open<'a> {
             };
             self.segment.replies.push(Reply {
                 id: call.id.clone(),
-                name: call.name,
+                name: call.name.clone(),
                 output: Cow::Borrowed(output),
                 error,
                 files,

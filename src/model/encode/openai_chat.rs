@@ -259,7 +259,10 @@ pub(super) fn head(request: &Request, quirks: &Quirks) -> Map<String, Value> {
         } else {
             "max_tokens"
         };
-        head.insert(name.to_owned(), json!(request.max_output.max(1)));
+        head.insert(
+            name.to_owned(),
+            json!(request.max_output.min(quirks.max_output).max(1)),
+        );
     }
     if quirks.cache_key {
         head.insert("prompt_cache_key".to_owned(), json!(request.session));

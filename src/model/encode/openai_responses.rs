@@ -145,7 +145,7 @@ pub(super) fn head(request: &Request, quirks: &Quirks) -> Map<String, Value> {
         head.insert(
             "max_output_tokens".to_owned(),
             // Less than 16 is refused.
-            json!(request.max_output.max(16)),
+            json!(request.max_output.min(quirks.max_output).max(16)),
         );
     }
     if quirks.cache_key {

@@ -33,6 +33,8 @@ pub struct Quirks {
     pub pdf: bool,
     /// The model can reason.
     pub reasoning: bool,
+    /// Most output tokens of the model: a request never asks for more.
+    pub max_output: u64,
     /// How the effort is said (Chat Completions).
     pub effort: EffortStyle,
     /// Chat: the output limit is `max_completion_tokens` instead of `max_tokens`.
@@ -99,6 +101,7 @@ impl Quirks {
             images: !chat,
             pdf: !chat,
             reasoning: false,
+            max_output: u64::MAX,
             effort: if chat {
                 EffortStyle::Levels
             } else {

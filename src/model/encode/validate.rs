@@ -100,6 +100,7 @@ fn anthropic(body: &Value) -> Check {
                 ensure(is_safe_id(id, 64), "id has the documented form", block)?;
                 ensure(ids.insert(id.to_owned()), "ids are unique", block)?;
                 ensure(block["input"].is_object(), "input is an object", block)?;
+                ensure(is_safe_id(text(block, "name"), 64), "a name", block)?;
                 due.push(id.to_owned());
             }
             let last = blocks.last().map_or("", |b| text(b, "type"));
@@ -118,7 +119,15 @@ fn anthropic(body: &Value) -> Check {
         }
     }
     ensure(due.is_empty(), "no call at the end", body)?;
-    ensure(messages.len() % 2 == 1, "the user is last", body)?;
+    let last = messages.last().map_or(&[][..], |m| list(m, "content"));
+    let paused = last
+        .last()
+        .is_some_and(|b| text(b, "type") == "server_tool_use");
+    ensure(
+        messages.len() % 2 == 1 || paused,
+        "the user is last, or a server tool",
+        body,
+    )?;
     let marks = body.to_string().matches("\"cache_control\"").count();
     ensure(marks <= 4, "at most four cache points", body)
 }
@@ -174,6 +183,8 @@ fn chat(body: &Value, quirks: &Quirks) -> Check {
                     };
                     ensure(good, "id has the documented form", call)?;
                     ensure(ids.insert(id.to_owned()), "ids are unique", call)?;
+                    let name = text(&call["function"], "name");
+                    ensure(is_safe_id(name, 64), "a name", call)?;
                     let arguments = text(&call["function"], "arguments");
                     let parsed: Value = serde_json::from_str(arguments).unwrap_or_default();
                     ensure(parsed.is_object(), "arguments are a JSON object", call)?;
@@ -219,6 +230,7 @@ fn responses(body: &Value) -> Check {
                 ensure(!answering, "calls before outputs", item)?;
                 ensure(is_safe_id(id, 64), "id has the documented form", item)?;
                 ensure(ids.insert(id.to_owned()), "ids are unique", item)?;
+                ensure(is_safe_id(text(item, "name"), 64), "a name", item)?;
                 due.push((format!("{kind}_output"), id.to_owned()));
             }
             "function_call_output" | "custom_tool_call_output" => {
@@ -280,6 +292,7 @@ fn gemini(body: &Value) -> Check {
             .collect();
         for call in calls {
             ensure(call["args"].is_object(), "args is an object", call)?;
+            ensure(is_safe_id(text(call, "name"), 64), "a name", call)?;
         }
     }
     ensure(due.is_empty(), "no call at the end", body)

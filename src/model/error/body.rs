@@ -22,6 +22,31 @@ pub(super) struct Said {
     pub(super) page: Option<()>,
 }
 
+/// Where sentences stand, or objects that hold them.
+const SENTENCES: [&str; 9] = [
+    "error",
+    "errors",
+    "detail",
+    "message",
+    "Message",
+    "msg",
+    "error_message",
+    "base_resp",
+    "status_msg",
+];
+
+/// Where machine-readable words stand.
+const CODES: [&str; 8] = [
+    "__type",
+    "type",
+    "code",
+    "status",
+    "error_type",
+    "reason",
+    "status_code",
+    "http_code",
+];
+
 /// Longest plain text or page that is looked at.
 const MAX_TEXT: usize = 64 * 1024;
 
@@ -61,7 +86,7 @@ impl Said {
     }
 
     fn take(&mut self, value: &Value, depth: usize) {
-        if depth > 4 {
+        if depth > 8 {
             return;
         }
         match value {
@@ -72,27 +97,12 @@ impl Said {
                 .for_each(|item| self.take(item, depth + 1)),
             Value::Object(map) => {
                 // the innermost sentence is the best one: look there first
-                for key in [
-                    "error",
-                    "errors",
-                    "detail",
-                    "message",
-                    "msg",
-                    "error_message",
-                ] {
+                for key in SENTENCES {
                     if let Some(inner) = map.get(key) {
                         self.take(inner, depth + 1);
                     }
                 }
-                for key in [
-                    "type",
-                    "code",
-                    "status",
-                    "error_type",
-                    "reason",
-                    "status_code",
-                    "http_code",
-                ] {
+                for key in CODES {
                     if let Some(code) = map.get(key) {
                         self.take_code(code);
                     }
@@ -118,7 +128,7 @@ impl Said {
                     self.details.push(detail.clone());
                 }
                 self.details.extend(
-                    ["retry_after", "retry_after_ms"]
+                    ["retry_after", "retry_after_ms", "estimated_time"]
                         .iter()
                         .filter(|key| map.contains_key(**key))
                         .map(|_| Value::Object(map.clone())),
@@ -142,7 +152,8 @@ impl Said {
         }
     }
 
-    fn take_code(&mut self, code: &Value) {
+    /// Takes a machine-readable word.
+    pub(super) fn take_code(&mut self, code: &Value) {
         let number = match code {
             Value::Number(number) => number.as_u64(),
             Value::String(text) => text.trim().parse().ok(),
@@ -152,7 +163,12 @@ impl Said {
             self.status.get_or_insert(status as u16);
         }
         match code {
-            Value::String(text) if !text.is_empty() => self.codes.push(text.to_ascii_lowercase()),
+            Value::String(text) if !text.is_empty() => {
+                // AWS: `com.amazonaws.bedrock#ThrottlingException:http://…`
+                let name = text.rsplit('#').next().unwrap_or(text);
+                let name = name.split(":http").next().unwrap_or(name);
+                self.codes.push(name.to_ascii_lowercase());
+            }
             Value::Number(number) => self.codes.push(number.to_string()),
             _ => {}
         }

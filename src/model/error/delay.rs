@@ -29,7 +29,12 @@ pub(super) fn of_said(said: &Said) -> Option<u64> {
         duration
             .and_then(|text| duration_at(text.trim()))
             .or_else(|| detail.get("retry_after_ms").and_then(Value::as_f64))
-            .or_else(|| Some(detail.get("retry_after")?.as_f64()? * 1000.0))
+            .or_else(|| {
+                let seconds = detail
+                    .get("retry_after")
+                    .or_else(|| detail.get("estimated_time"));
+                Some(seconds?.as_f64()? * 1000.0)
+            })
     });
     told.or_else(|| of_words(&said.words())).and_then(millis)
 }

@@ -9,6 +9,8 @@ mod body;
 mod delay;
 mod kind;
 mod mask;
+mod overflow;
+mod quota;
 mod sentence;
 
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -33,14 +35,21 @@ pub fn classify(provider: &str, status: u16, headers: &[(String, String)], body:
     let now = SystemTime::now()
         .duration_since(UNIX_EPOCH)
         .map_or(0, |since| since.as_millis() as Millis);
-    let said = Said::of_body(body);
+    let mut said = Said::of_body(body);
     let header = |name: &str| {
         headers
             .iter()
             .find(|(key, _)| key.eq_ignore_ascii_case(name))
             .map(|(_, value)| value.trim())
     };
-    let verdict = kind::judge(Some(status), &said);
+    if let Some(amazon) = header("x-amzn-errortype") {
+        said.take_code(&amazon.into());
+    }
+    let mut verdict = kind::judge(Some(status), &said);
+    if status == 400 && body.trim_ascii().is_empty() && provider.contains("cerebras") {
+        // that server's only way to say that the prompt is too long
+        verdict = kind::OVERFLOW;
+    }
     let should_retry = header("x-should-retry").map(|value| value.eq_ignore_ascii_case("true"));
     let hopeless = matches!(
         verdict.kind,

@@ -56,7 +56,7 @@ fn words(said: &Said) -> Option<String> {
 
 /// What the user can do.
 pub(super) fn hint(provider: &str, kind: FaultKind, said: &Said) -> String {
-    if said.page.is_some() && !matches!(kind, FaultKind::Auth | FaultKind::ContextOverflow) {
+    if said.page.is_some() && kind != FaultKind::ContextOverflow {
         return "Check the provider's base URL, and whether a proxy stands in between; if both are right, \
                 try again later."
             .to_owned();

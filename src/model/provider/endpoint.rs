@@ -7,9 +7,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use reqwest::header::{AUTHORIZATION, HeaderMap, HeaderName, HeaderValue};
-use secrecy::ExposeSecret;
+use secrecy::{ExposeSecret, SecretString};
 
-use super::Key;
 use super::table::{KeyStyle, Spec};
 use crate::config::used::{ModelSettings, ProviderSettings};
 use crate::model::ModelInfo;
@@ -18,6 +17,13 @@ use crate::model::decode::Wire;
 use crate::model::encode::Quirks;
 use crate::model::http::{Endpoint, Http, WireModel, is_loopback, request_url};
 use crate::protocol::{Fault, FaultKind};
+
+/// A key that was found, and where.
+#[derive(Debug, Clone)]
+struct Key {
+    secret: SecretString,
+    from: String,
+}
 
 /// A provider with its key and address.
 #[derive(Debug)]
@@ -184,11 +190,12 @@ impl Provider {
         Fault::new(FaultKind::Auth, format!("There is no key for `{id}`."), set)
     }
 
-    fn quirks(&self, info: &ModelInfo) -> Quirks {
+    pub(super) fn quirks(&self, info: &ModelInfo) -> Quirks {
         let mut quirks = Quirks::plain(self.wire);
         quirks.images = info.images;
         quirks.pdf = info.pdf && self.wire != Wire::OpenaiChat;
         quirks.reasoning = info.reasoning;
+        quirks.max_output = info.max_output;
         if self.wire == Wire::OpenaiChat {
             // Documents are taken by the few that say so.
             quirks.pdf = info.pdf && matches!(self.id.as_str(), "openai-chat" | "openrouter");

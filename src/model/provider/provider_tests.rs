@@ -2,7 +2,6 @@ use serde_json::json;
 
 use super::*;
 use crate::config::used::ProviderSettings;
-use crate::model::encode::Quirks;
 
 fn registry(config: &Config, vars: &[(&str, &str)]) -> Registry {
     let vars: Vec<(String, String)> = vars

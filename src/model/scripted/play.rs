@@ -124,7 +124,8 @@ fn size(delta: &Delta) -> usize {
 
 fn usage(step: &Step, request: &Request, said: u64) -> Usage {
     let spec = step.usage;
-    let estimate = || super::estimate(request).saturating_sub(spec.cache_read + spec.cache_write);
+    let estimate =
+        || super::model::estimate(request).saturating_sub(spec.cache_read + spec.cache_write);
     Usage {
         input: Some(spec.input.unwrap_or_else(estimate)),
         output: Some(spec.output.unwrap_or(said / 4 + 1)),
@@ -256,7 +257,7 @@ fn fault(spec: &FaultSpec) -> Fault {
             fault.status = Some(529);
             fault
         }
-        FaultName::Overflow => super::overflow(),
+        FaultName::Overflow => super::model::overflow(),
         FaultName::Drop => Fault::new(
             FaultKind::StreamTruncated,
             format!("The answer of {place} broke off before its end."),

@@ -1,9 +1,12 @@
+use std::sync::Arc;
+use std::time::Duration;
+
 use futures_util::StreamExt;
 use serde_json::json;
 
 use super::*;
-use crate::model::{Delta, RequestMessage, ToolSpec};
-use crate::protocol::{Finish, IdMint};
+use crate::model::{Block, Delta, Model, Request, RequestMessage, ToolSpec};
+use crate::protocol::{Fault, FaultKind, Finish, IdMint, ModelRef, SessionId};
 
 fn me() -> ModelRef {
     ModelRef {

@@ -3,6 +3,8 @@
 //! Index, id and name may each be missing, empty, late or repeated. What holds everywhere: a new id
 //! together with a name begins a call, and a fragment that names nothing continues one.
 
+use std::collections::HashMap;
+
 use serde_json::{Value, json};
 
 use crate::model::decode::json;
@@ -12,21 +14,18 @@ use crate::protocol::Finish;
 /// The calls of one answer in order of appearance.
 #[derive(Debug, Default)]
 pub(super) struct Calls {
-    calls: Vec<Slot>,
-    /// Calls before this one are all ended: keeps the search short.
+    list: Vec<Call>,
+    /// The newest call under each index, and under each id.
+    by_index: HashMap<u64, usize>,
+    by_id: HashMap<String, usize>,
+    /// Calls before this one are all ended.
     settled: usize,
-}
-
-#[derive(Debug)]
-struct Slot {
-    index: Option<u64>,
-    call: Call,
 }
 
 impl Calls {
     /// True if there is any call.
     pub(super) fn any(&self) -> bool {
-        !self.calls.is_empty()
+        !self.list.is_empty()
     }
 
     /// Takes a fragment of a call.
@@ -36,11 +35,12 @@ impl Calls {
         let function = fragment.get("function").unwrap_or(fragment);
         let name = json::text(function, "name");
         let at = self.find(index, id, name).unwrap_or_else(|| {
-            let call = Call::new(out);
-            self.calls.push(Slot { index, call });
-            self.calls.len() - 1
+            self.list.push(Call::new(out));
+            self.list.len() - 1
         });
-        let Slot { call, .. } = &mut self.calls[at];
+        self.by_index.extend(index.map(|index| (index, at)));
+        self.by_id.extend(id.map(|id| (id.to_owned(), at)));
+        let call = &mut self.list[at];
         call.identify(id, name, out);
         if let Some(extra) = json::some(fragment, "extra_content") {
             call.provider =
@@ -57,47 +57,33 @@ impl Calls {
         if call.is_whole() && call.id.is_some() {
             call.end(out);
         }
-        while self
-            .calls
-            .get(self.settled)
-            .is_some_and(|slot| slot.call.is_ended())
-        {
+        while self.list.get(self.settled).is_some_and(Call::is_ended) {
             self.settled += 1;
         }
     }
 
+    /// The call that a fragment continues; none if it begins one.
     fn find(&self, index: Option<u64>, id: Option<&str>, name: Option<&str>) -> Option<usize> {
-        let same_index = |slot: &Slot| slot.index == index;
-        let same_id = |slot: &Slot| slot.call.id.as_deref() == id;
-        // The newest call that it could belong to. Open calls are few; of the ended ones only the last
-        // can get a late fragment.
-        let from = self.settled.min(self.calls.len().saturating_sub(1));
-        let newest = |fits: &dyn Fn(&Slot) -> bool| {
-            self.calls[from..]
-                .iter()
-                .rposition(fits)
-                .map(|at| from + at)
-        };
+        let last = self.list.len().checked_sub(1);
         let found = match (index, id) {
-            (None, None) if name.is_none() => self.calls.len().checked_sub(1),
-            // no index and no id, but a name: a call of its own
-            (None, None) => None,
-            (None, Some(_)) => newest(&same_id).or_else(|| {
+            (Some(index), _) => self.by_index.get(&index).copied(),
+            (None, Some(id)) => self.by_id.get(id).copied().or_else(|| {
                 // the id may come after the first piece
-                newest(&|slot| slot.index.is_none() && slot.call.id.is_none() && name.is_none())
+                last.filter(|at| name.is_none() && self.list[*at].id.is_none())
             }),
-            (Some(_), _) => newest(&same_index),
+            // no index and no id, but a name: a call of its own
+            (None, None) => last.filter(|_| name.is_none()),
         }?;
-        let call = &self.calls[found].call;
+        let call = &self.list[found];
         let other_id = id.is_some() && call.id.is_some() && call.id.as_deref() != id;
-        let begun_anew = name.is_some() && (other_id || (id.is_none() && call.is_ended()));
-        let whole_anew = name.is_some() && id.is_none() && call.is_whole();
-        (!begun_anew && !whole_anew).then_some(found)
+        let had_all = call.is_ended() || call.is_whole() || call.raw.trim() == "{}";
+        let another = name.is_some() && (other_id || (id.is_none() && had_all));
+        (!another).then_some(found)
     }
 
     /// The server gave a reason for the end: calls are complete, unless the limit or a filter cut them.
     pub(super) fn settle(&mut self, reason: Finish, out: &mut Out) {
-        for Slot { call, .. } in &mut self.calls[self.settled..] {
+        for call in &mut self.list[self.settled..] {
             let cut = match reason {
                 Finish::Stop | Finish::ToolCalls | Finish::Other => false,
                 _ => serde_json::from_str::<Value>(&call.raw).is_err(),
@@ -108,14 +94,14 @@ impl Calls {
                 call.end(out);
             }
         }
-        self.settled = self.calls.len();
+        self.settled = self.list.len();
     }
 
     /// The answer broke off.
     pub(super) fn cut(&mut self, out: &mut Out) {
-        for Slot { call, .. } in &mut self.calls[self.settled..] {
+        for call in &mut self.list[self.settled..] {
             call.cut(out);
         }
-        self.settled = self.calls.len();
+        self.settled = self.list.len();
     }
 }

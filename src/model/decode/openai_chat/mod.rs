@@ -168,7 +168,10 @@ impl OpenaiChat {
         let told = ["error", "detail"]
             .iter()
             .any(|key| json::some(value, key).is_some());
+        // MiniMax: 0 is success
+        let base = json::number(value, "base_resp.status_code").unwrap_or(0);
         let is_error = name == Some("error")
+            || base > 0
             || json::text(value, "object") == Some("error")
             || (told && (choice.is_none() || json::some(value, "error").is_some()));
         if is_error {
