@@ -159,7 +159,9 @@ pub(super) fn truncated(stray: &[u8]) -> Failure {
     let fields: [&[u8]; 5] = [b"data", b"event", b"id:", b"retry:", b":"];
     let is_stream = stray
         .split(|byte| matches!(byte, b'\n' | b'\r'))
-        .any(|line| fields.iter().any(|field| line.starts_with(field)));
+        .filter(|line| !line.is_empty())
+        // the last line may be cut in the middle of the field's name
+        .any(|line| fields.iter().any(|field| line.starts_with(field) || field.starts_with(line)));
     if !is_stream && !stray.trim_ascii().is_empty() {
         return not_a_stream(stray);
     }

@@ -8,11 +8,14 @@ use proptest::prelude::*;
 
 use super::{files, fixtures};
 
+/// So many cases, or as many as `PROPTEST_CASES` says for a long run.
 fn config(cases: u32) -> ProptestConfig {
+    let given = ProptestConfig::default();
+    let long_run = std::env::var_os("PROPTEST_CASES").is_some();
     ProptestConfig {
-        cases,
+        cases: if long_run { given.cases } else { cases },
         failure_persistence: None,
-        ..ProptestConfig::default()
+        ..given
     }
 }
 

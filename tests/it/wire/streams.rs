@@ -244,6 +244,13 @@ fn a_stream_that_breaks_off_anywhere_is_truncated_and_runs_no_cut_call() {
                 "{} cut at {at}: {text}",
                 stream.name
             );
+            if !cut["error"].is_null() && whole["error"].is_null() {
+                assert_eq!(
+                    cut["error"]["kind"], "stream-truncated",
+                    "{} cut at {at}",
+                    stream.name
+                );
+            }
             if cut["error"].is_null() {
                 let same = |key: &str| cut[key] == whole[key];
                 assert!(

@@ -5,9 +5,11 @@
 
 use std::collections::HashMap;
 
+use serde::Deserialize;
+use serde::de::IgnoredAny;
 use serde_json::{Value, json};
 
-use crate::model::decode::json;
+use crate::model::decode::json::{self, Text};
 use crate::model::decode::out::{Call, Out};
 use crate::protocol::Finish;
 
@@ -22,6 +24,72 @@ pub(super) struct Calls {
     settled: usize,
 }
 
+/// One item of `tool_calls`; what is empty counts as missing.
+#[derive(Debug, Default)]
+pub(super) struct Fragment<'a> {
+    index: Option<u64>,
+    id: Option<&'a str>,
+    name: Option<&'a str>,
+    arguments: Option<&'a str>,
+    /// Arguments that came as an object instead of a text.
+    object: Option<&'a Value>,
+    extra: Option<&'a Value>,
+}
+
+impl<'a> Fragment<'a> {
+    /// The fragment in a tree; also the `function_call` of old servers.
+    pub(super) fn of_value(said: &'a Value) -> Self {
+        let function = said.get("function").unwrap_or(said);
+        let object = |value: &&Value| value.as_object().is_some_and(|map| !map.is_empty());
+        Self {
+            index: json::number(said, "index"),
+            id: json::text(said, "id"),
+            name: json::text(function, "name"),
+            arguments: json::text(function, "arguments"),
+            object: function.get("arguments").filter(object),
+            extra: json::some(said, "extra_content"),
+        }
+    }
+
+    /// The fragment of the fast path.
+    pub(super) fn of_fast(said: &'a FastCall<'_>) -> Self {
+        let text = |text: &'a Option<Text<'_>>| {
+            text.as_ref()
+                .map(Text::as_str)
+                .filter(|text| !text.is_empty())
+        };
+        let function = said.function.as_ref();
+        Self {
+            index: said.index,
+            id: text(&said.id),
+            name: function.and_then(|function| text(&function.name)),
+            arguments: function.and_then(|function| text(&function.arguments)),
+            object: None,
+            extra: None,
+        }
+    }
+}
+
+/// A fragment read without building a tree.
+#[derive(Deserialize)]
+pub(super) struct FastCall<'a> {
+    index: Option<u64>,
+    #[serde(borrow)]
+    id: Option<Text<'a>>,
+    #[serde(borrow)]
+    function: Option<FastFunction<'a>>,
+    /// Where this is, the slow path must look.
+    pub(super) extra_content: Option<IgnoredAny>,
+}
+
+#[derive(Deserialize)]
+struct FastFunction<'a> {
+    #[serde(borrow)]
+    name: Option<Text<'a>>,
+    #[serde(borrow)]
+    arguments: Option<Text<'a>>,
+}
+
 impl Calls {
     /// True if there is any call.
     pub(super) fn any(&self) -> bool {
@@ -29,11 +97,10 @@ impl Calls {
     }
 
     /// Takes a fragment of a call.
-    pub(super) fn fragment(&mut self, fragment: &Value, out: &mut Out) {
-        let index = json::number(fragment, "index");
-        let id = json::text(fragment, "id");
-        let function = fragment.get("function").unwrap_or(fragment);
-        let name = json::text(function, "name");
+    pub(super) fn take(&mut self, fragment: &Fragment<'_>, out: &mut Out) {
+        let Fragment {
+            index, id, name, ..
+        } = *fragment;
         let at = self.find(index, id, name).unwrap_or_else(|| {
             self.list.push(Call::new(out));
             self.list.len() - 1
@@ -42,17 +109,15 @@ impl Calls {
         self.by_id.extend(id.map(|id| (id.to_owned(), at)));
         let call = &mut self.list[at];
         call.identify(id, name, out);
-        if let Some(extra) = json::some(fragment, "extra_content") {
+        if let Some(extra) = fragment.extra {
             call.provider =
                 Some(json!({"wire": "openai-chat", "type": "call", "extra_content": extra}));
         }
-        match function.get("arguments") {
-            Some(Value::String(text)) => call.grow(text, out),
-            Some(Value::Object(map)) if call.raw.is_empty() && !map.is_empty() => {
-                let text = Value::Object(map.clone()).to_string();
-                call.grow(&text, out);
-            }
-            _ => {}
+        if let Some(arguments) = fragment.arguments {
+            call.grow(arguments, out);
+        }
+        if let Some(arguments) = fragment.object.filter(|_| call.raw.is_empty()) {
+            call.grow(&arguments.to_string(), out);
         }
         if call.is_whole() && call.id.is_some() {
             call.end(out);

@@ -12,7 +12,7 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::{Value, json};
 
-use self::calls::Calls;
+use self::calls::{Calls, FastCall, Fragment};
 use self::thoughts::{Details, Source, Tags};
 use super::decoder::{Event, WireDecoder};
 use super::json::{self, Text};
@@ -49,7 +49,7 @@ enum Open {
     },
 }
 
-/// The frequent chunk, read without building a tree: text or reasoning and nothing else.
+/// The frequent chunk, read without building a tree: text, reasoning, pieces of calls.
 #[derive(Deserialize)]
 struct Fast<'a> {
     #[serde(borrow)]
@@ -80,7 +80,8 @@ struct FastDelta<'a> {
     reasoning_text: Option<IgnoredAny>,
     reasoning_details: Option<IgnoredAny>,
     refusal: Option<IgnoredAny>,
-    tool_calls: Option<IgnoredAny>,
+    #[serde(borrow)]
+    tool_calls: Option<Vec<FastCall<'a>>>,
     function_call: Option<IgnoredAny>,
     extra_content: Option<IgnoredAny>,
 }
@@ -133,11 +134,12 @@ impl OpenaiChat {
             &delta.reasoning_text,
             &delta.reasoning_details,
             &delta.refusal,
-            &delta.tool_calls,
             &delta.function_call,
             &delta.extra_content,
         ];
-        if choice.index.unwrap_or(0) != 0 || more.iter().any(|field| field.is_some()) {
+        let calls = delta.tool_calls.as_deref().unwrap_or_default();
+        let plain = calls.iter().all(|call| call.extra_content.is_none());
+        if choice.index.unwrap_or(0) != 0 || !plain || more.iter().any(|field| field.is_some()) {
             return false;
         }
         for (name, field) in [
@@ -152,6 +154,7 @@ impl OpenaiChat {
         if let Some(text) = &delta.content {
             self.content(text.as_str(), out);
         }
+        self.take_calls(calls.iter().map(Fragment::of_fast), out);
         true
     }
 
@@ -202,18 +205,20 @@ impl OpenaiChat {
             if let Some(text) = json::text(delta, "refusal") {
                 self.refusal(text, out);
             }
-            let mut fragments: Vec<&Value> = json::items(delta, "tool_calls").iter().collect();
-            fragments.extend(json::some(delta, "function_call").filter(|call| call.is_object()));
-            if !fragments.is_empty() {
-                self.close(out);
-                for fragment in fragments {
-                    self.calls.fragment(fragment, out);
-                }
-            }
+            let old = json::some(delta, "function_call").filter(|call| call.is_object());
+            let calls = json::items(delta, "tool_calls").iter().chain(old);
+            self.take_calls(calls.map(Fragment::of_value), out);
         }
         if let Some(reason) = json::text(choice, "finish_reason") {
             self.reason = Some(reason.to_owned());
             self.calls.settle(finish(reason), out);
+        }
+    }
+
+    fn take_calls<'a, F: Iterator<Item = Fragment<'a>>>(&mut self, calls: F, out: &mut Out) {
+        for call in calls {
+            self.close(out);
+            self.calls.take(&call, out);
         }
     }
 
