@@ -6,7 +6,8 @@
 //!
 //! Keys (big-endian, one tree): `00` mark · `01 message` header · `01 message part n` pieces of a
 //! part: its JSON from 0 on, text appended since from `APPENDED` on · `03 len name n` values ·
-//! `04 n` session facts · `05 message n` rest of a long header. Values are at most `CHUNK` bytes:
+//! `04 n` session facts · `05 message n` rest of a long header · `06 message` check of a message
+//! (`check`): sled can lose single pages without a word, so every page that is read is verified. Values are at most `CHUNK` bytes:
 //! larger tree pages would become blob files, which sled never syncs.
 
 use std::collections::{BTreeMap, HashMap};
@@ -18,13 +19,14 @@ use std::time::{Duration, Instant};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::check::{Chain, Check, sum};
 use super::error::StoreError;
 use super::facts::Facts;
 use super::history::{PAGE_BYTES, Page};
 use super::journal::{Found, Lines};
 use super::keys::{
-    INFO, MARK, MESSAGE, VALUE, header_rest, message_key, part_key, piece, split_key, value_key,
-    value_name,
+    INFO, MARK, MESSAGE, VALUE, check_key, header_rest, message_key, message_of, part_key, piece,
+    split_key, value_key, value_name,
 };
 use super::record::{self, FORMAT, Stored, Unreadable};
 use crate::protocol::{Message, MessageId, Part, PartId, SessionInfo};
@@ -53,6 +55,8 @@ struct Mark {
     sum: String,
     facts: Facts,
     damaged: u64,
+    /// Sum over the keys and values of named values and session facts.
+    values: u32,
 }
 
 /// The open view.
@@ -62,6 +66,8 @@ pub(super) struct Db {
     /// Writes of the batch being gathered; none deletes.
     overlay: BTreeMap<Vec<u8>, Option<Vec<u8>>>,
     overlay_bytes: usize,
+    /// Checks that changed in this batch.
+    checks: BTreeMap<MessageId, Check>,
     /// Messages of parts that may still grow; a cache.
     owners: HashMap<PartId, MessageId>,
 }
@@ -69,6 +75,25 @@ pub(super) struct Db {
 impl std::fmt::Debug for Db {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Db").field("mark", &self.mark).finish()
+    }
+}
+
+/// A message while it is being read backwards.
+#[derive(Default)]
+struct Gathered {
+    message: Option<MessageId>,
+    sum: u32,
+    parts: Vec<Part>,
+    /// Of the part being read.
+    pieces: Vec<(u32, sled::IVec)>,
+}
+
+impl Gathered {
+    fn of(message: MessageId) -> Self {
+        Self {
+            message: Some(message),
+            ..Self::default()
+        }
     }
 }
 
@@ -111,6 +136,7 @@ impl Db {
                 mark,
                 overlay: BTreeMap::new(),
                 overlay_bytes: 0,
+                checks: BTreeMap::new(),
                 owners: HashMap::new(),
             })
         })
@@ -228,14 +254,59 @@ impl Db {
                 None => batch.remove(key),
             }
         }
+        for (message, check) in std::mem::take(&mut self.checks) {
+            batch.insert(check_key(message), check.to_bytes().as_slice());
+        }
         self.overlay_bytes = 0;
         batch.insert(MARK, serde_json::to_vec(&self.mark).map_err(failed)?);
         self.tree.apply_batch(batch).map_err(failed)
     }
 
-    fn put(&mut self, key: Vec<u8>, value: &[u8]) {
-        self.overlay_bytes += key.len() + value.len();
-        self.overlay.insert(key, Some(value.to_vec()));
+    /// Sets a value, or removes it; `fresh` says that the key is new.
+    fn put(&mut self, key: Vec<u8>, new: Option<&[u8]>, fresh: bool) -> Result<(), StoreError> {
+        let old = if fresh { None } else { self.get(&key)? };
+        let of = |value: Option<&[u8]>| value.map_or(0, |value| sum(&key, value));
+        let change = of(old.as_deref()) ^ of(new);
+        match message_of(&key) {
+            Some(message) => self.change(message, |check| check.sum ^= change)?,
+            None => self.mark.values ^= change,
+        }
+        self.overlay_bytes += key.len() + new.map_or(0, <[u8]>::len);
+        self.overlay.insert(key, new.map(<[u8]>::to_vec));
+        Ok(())
+    }
+
+    fn check(&self, message: MessageId) -> Result<Option<Check>, StoreError> {
+        if let Some(check) = self.checks.get(&message) {
+            return Ok(Some(*check));
+        }
+        let stored = self.tree.get(check_key(message)).map_err(failed)?;
+        Ok(stored.and_then(|bytes| Check::from_bytes(&bytes)))
+    }
+
+    fn change(&mut self, id: MessageId, change: impl FnOnce(&mut Check)) -> Result<(), StoreError> {
+        let mut check = self.check(id)?.unwrap_or_default();
+        change(&mut check);
+        self.checks.insert(id, check);
+        Ok(())
+    }
+
+    /// Puts a new message into the chain of messages.
+    fn link(&mut self, id: MessageId, newest: Option<MessageId>) -> Result<(), StoreError> {
+        if newest.is_none_or(|newest| newest < id) {
+            return self.change(id, |check| check.link(newest));
+        }
+        // it comes late: it takes the place before its successor, which knows the one before
+        let mut next = newest;
+        while let Some(after) = next {
+            let before = self.check(after)?.and_then(|check| check.before());
+            if before.is_none_or(|before| before < id) {
+                self.change(id, |check| check.link(before))?;
+                return self.change(after, |check| check.link(Some(id)));
+            }
+            next = before;
+        }
+        Err(failed("the chain of messages is broken"))
     }
 
     fn get(&self, key: &[u8]) -> Result<Option<Vec<u8>>, StoreError> {
@@ -255,7 +326,7 @@ impl Db {
         for n in 0..count {
             let from = n as usize * CHUNK;
             let to = bytes.len().min(from + CHUNK);
-            self.put(piece(prefix, n), &bytes[from..to]);
+            self.put(piece(prefix, n), Some(&bytes[from..to]), fresh)?;
         }
         Ok(())
     }
@@ -267,8 +338,9 @@ impl Db {
         for key in self.tree.range(span).keys() {
             stale.push(key.map_err(failed)?.to_vec());
         }
-        self.overlay
-            .extend(stale.into_iter().map(|key| (key, None)));
+        for key in stale {
+            self.put(key, None, false)?;
+        }
         Ok(())
     }
 
@@ -291,11 +363,18 @@ impl Db {
 
     fn message(&mut self, message: &Message, json: &[u8]) -> Result<(), StoreError> {
         let old = self.read_message(message.id)?;
+        if old.is_none() {
+            self.link(message.id, self.mark.facts.last_message)?;
+        }
         self.mark.facts.message(old.as_ref(), message);
         let first = json.len().min(CHUNK);
-        self.put(message_key(message.id), &json[..first]);
+        let key = message_key(message.id);
+        self.put(key, Some(&json[..first]), old.is_none())?;
+        let rest = header_rest(message.id);
         if json.len() >= CHUNK {
-            self.put_pieces(&header_rest(message.id), &json[first..], false)?;
+            self.put_pieces(&rest, &json[first..], false)?;
+        } else if old.is_some() {
+            self.remove_pieces(&rest, 0)?;
         }
         Ok(())
     }
@@ -377,7 +456,7 @@ impl Db {
             }
             let (now, later) = rest.split_at(rest.len().min(CHUNK - bytes.len()));
             bytes.extend_from_slice(now);
-            self.put(piece(&prefix, n), &bytes);
+            self.put(piece(&prefix, n), Some(&bytes), false)?;
             rest = later;
         }
         Ok(())
@@ -449,14 +528,9 @@ impl Db {
             let Some(message) = self.owner(id)? else {
                 return Ok(None);
             };
-            let mut pieces = Vec::new();
-            for item in self.tree.scan_prefix(part_key(message, id)) {
-                let (key, value) = item.map_err(failed)?;
-                if let Some((_, Some((_, n)))) = split_key(&key) {
-                    pieces.push((n, value));
-                }
-            }
-            join(&pieces).map(Some)
+            let whole = self.tree.scan_prefix(message_key(message));
+            let (page, _) = self.gather(whole.rev(), usize::MAX, usize::MAX, Chain::Unknown)?;
+            Ok(page.parts.into_iter().find(|part| part.id == id))
         })
     }
 
@@ -464,7 +538,20 @@ impl Db {
     pub(super) fn page(&self, before: Option<MessageId>, most: usize) -> Result<Page, StoreError> {
         let end = before.map_or_else(|| vec![MESSAGE + 1], message_key);
         let range = self.tree.range(vec![MESSAGE]..end);
-        guarded(|| self.gather(range.rev(), most, PAGE_BYTES))
+        guarded(|| {
+            let chain = match before {
+                None => Chain::Next(self.mark.facts.last_message),
+                Some(id) => match self.check(id)? {
+                    Some(check) => Chain::Next(check.before()),
+                    None => Chain::Unknown,
+                },
+            };
+            let (page, rest) = self.gather(range.rev(), most, PAGE_BYTES, chain)?;
+            if page.first && matches!(rest, Chain::Next(Some(_))) {
+                return Err(failed("its beginning is missing"));
+            }
+            Ok(page)
+        })
     }
 
     /// The messages from `from` (the first if none) on.
@@ -472,37 +559,49 @@ impl Db {
         let start = from.map_or_else(|| vec![MESSAGE], message_key);
         let range = self.tree.range(start.clone()..vec![MESSAGE + 1]);
         guarded(|| {
-            let mut page = self.gather(range.rev(), usize::MAX, usize::MAX)?;
+            let chain = Chain::Next(self.mark.facts.last_message);
+            let (mut page, rest) = self.gather(range.rev(), usize::MAX, usize::MAX, chain)?;
+            if let Chain::Next(Some(next)) = rest
+                && from.is_none_or(|from| next >= from)
+            {
+                return Err(failed(format!("{next} is missing")));
+            }
             let older = self.tree.range(vec![MESSAGE]..start).next_back();
             page.first = older.is_none();
             Ok(page)
         })
     }
 
-    /// Reads backwards, so pieces, parts and messages come last first.
+    /// Reads backwards, so pieces, parts and messages come last first. What it returns is verified:
+    /// each message by its sum, the sequence of messages by the chain, whose rest comes along.
     fn gather(
         &self,
         items: impl Iterator<Item = sled::Result<(sled::IVec, sled::IVec)>>,
         most_parts: usize,
         most_bytes: usize,
-    ) -> Result<Page, StoreError> {
+        mut chain: Chain,
+    ) -> Result<(Page, Chain), StoreError> {
         let mut page = Page {
             first: true,
             ..Page::default()
         };
         let mut bytes = 0;
-        let mut parts = Vec::new(); // of the message whose header comes next
-        let mut pieces: Vec<(u32, sled::IVec)> = Vec::new(); // of the part being read
+        let mut open = Gathered::default(); // the message whose header comes next
         for item in items {
             let (key, value) = item.map_err(failed)?;
             bytes += value.len();
             let (message, part) = split_key(&key).ok_or_else(|| failed("a key is malformed"))?;
+            if open.message != Some(message) {
+                // parts without a header: it was in a damaged line of the journal
+                open = Gathered::of(message);
+            }
+            open.sum ^= sum(&key, &value);
             if let Some((_, n)) = part {
-                pieces.push((n, value));
+                open.pieces.push((n, value));
                 if n == 0 {
-                    pieces.reverse();
-                    parts.push(join(&pieces)?);
-                    pieces.clear();
+                    open.pieces.reverse();
+                    open.parts.push(join(&open.pieces)?);
+                    open.pieces.clear();
                 }
                 continue;
             }
@@ -510,15 +609,30 @@ impl Db {
                 page.first = false;
                 break;
             }
-            page.messages
-                .push(self.parse_message(message, value.to_vec())?);
-            // a part whose header was in a damaged line of the journal has no place to be shown
-            parts.retain(|part: &Part| part.message == message);
-            page.parts.append(&mut parts);
+            let (header, rest) = self.whole_header(message, value.to_vec())?;
+            let check = self.check(message)?.unwrap_or_default();
+            if check.sum != open.sum ^ rest || !chain.fits(message) {
+                return Err(failed(format!("{message} is not as it was written")));
+            }
+            chain = Chain::Next(check.before());
+            page.messages.push(header);
+            page.parts.append(&mut open.parts);
         }
         page.messages.reverse();
         page.parts.reverse();
-        Ok(page)
+        Ok((page, chain))
+    }
+
+    /// A message from the first piece of its header, and the sum of the other pieces.
+    fn whole_header(&self, id: MessageId, first: Vec<u8>) -> Result<(Message, u32), StoreError> {
+        let mut others = 0;
+        if first.len() == CHUNK {
+            for item in self.tree.scan_prefix(header_rest(id)) {
+                let (key, value) = item.map_err(failed)?;
+                others ^= sum(&key, &value);
+            }
+        }
+        Ok((self.parse_message(id, first)?, others))
     }
 
     /// True if a named value is set.
@@ -551,10 +665,18 @@ impl Db {
     pub(super) fn values(&self) -> Result<BTreeMap<String, Value>, StoreError> {
         guarded(|| {
             let mut raw: BTreeMap<String, Vec<u8>> = BTreeMap::new();
-            for item in self.tree.scan_prefix([VALUE]) {
+            let mut found = 0;
+            for item in self.tree.range([VALUE].as_slice()..[INFO + 1].as_slice()) {
                 let (key, value) = item.map_err(failed)?;
+                found ^= sum(&key, &value);
+                if key.first() == Some(&INFO) {
+                    continue;
+                }
                 let name = value_name(&key).ok_or_else(|| failed("a key is malformed"))?;
                 raw.entry(name).or_default().extend_from_slice(&value);
+            }
+            if found != self.mark.values {
+                return Err(failed("the named values are not as they were written"));
             }
             let mut values = BTreeMap::new();
             for (name, json) in raw {

@@ -282,3 +282,7 @@ impl Lines {
         Ok(Found::Damaged { end: self.place })
     }
 }
+
+#[cfg(test)]
+#[path = "journal_tests.rs"]
+mod tests;

@@ -10,6 +10,7 @@ pub(super) const MESSAGE: u8 = 0x01;
 pub(super) const VALUE: u8 = 0x03;
 pub(super) const INFO: u8 = 0x04;
 pub(super) const HEADER_REST: u8 = 0x05;
+pub(super) const CHECK: u8 = 0x06;
 
 /// Key of a message header.
 pub(super) fn message_key(message: MessageId) -> Vec<u8> {
@@ -58,6 +59,23 @@ pub(super) fn header_rest(message: MessageId) -> Vec<u8> {
     let mut key = message_key(message);
     key[0] = HEADER_REST;
     key
+}
+
+/// Key of a message's check.
+pub(super) fn check_key(message: MessageId) -> Vec<u8> {
+    let mut key = message_key(message);
+    key[0] = CHECK;
+    key
+}
+
+/// The message whose check a key counts for; none for named values and session facts.
+pub(super) fn message_of(key: &[u8]) -> Option<MessageId> {
+    let (kind, rest) = key.split_first()?;
+    if !matches!(*kind, MESSAGE | HEADER_REST) {
+        return None;
+    }
+    let id = rest.get(..16)?.try_into().ok().map(u128::from_be_bytes)?;
+    Some(MessageId::from_raw(id))
 }
 
 /// The name of a value from the key of one of its pieces.

@@ -13,6 +13,7 @@
 mod archive;
 mod blob;
 mod branch;
+mod check;
 mod commit;
 mod db;
 mod error;

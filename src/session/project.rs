@@ -19,7 +19,7 @@ use super::image::Image;
 use super::journal::{self, Journal, Tail};
 use super::place::{Claim, Lock, Place, make_folder};
 use super::store::{End, Inner, Opened, SessionStore};
-use super::view::{Ask, View, damage_notice, move_aside};
+use super::view::{Ask, Line, damage_notice};
 use super::writer::{self, Start};
 use super::{SMALL, list};
 use crate::protocol::{SessionId, SessionInfo, SessionSummary};
@@ -177,14 +177,13 @@ impl Project {
         } else {
             None
         };
-        let whole = journal.end();
         let store = self.handle(place, journal, lock, false, announce)?;
         let history = match image {
             Some(image) => {
                 notices.extend(damage_notice(image.damaged));
                 whole_history(image, &store.inner.place)?
             }
-            None => newest_page(&store, whole, &mut notices)?,
+            None => newest_page(&store, &mut notices)?,
         };
         Ok(Opened {
             store,
@@ -201,7 +200,7 @@ impl Project {
         mut notices: Vec<String>,
     ) -> Result<Opened, StoreError> {
         let image = archive::image(&place)?;
-        let view = View::start(place.clone(), false)?;
+        let view = Line::start(place.clone(), false)?;
         notices.extend(damage_notice(image.damaged));
         let from = image.end;
         let page = image.page(None, PAGE_PARTS);
@@ -292,31 +291,11 @@ pub(super) fn open_journal(
     Journal::new(file, path, &tail)
 }
 
-/// Asks the view for the newest page; if it hangs, reads the journal instead.
-fn newest_page(
-    store: &SessionStore,
-    end: u64,
-    notices: &mut Vec<String>,
-) -> Result<History, StoreError> {
-    match store.answer(|reply| Ask::Newest(PAGE_PARTS, reply)) {
-        Ok((history, said)) => {
-            notices.extend(said);
-            Ok(history)
-        }
-        Err(StoreError::View(why)) => {
-            let place = &store.inner.place;
-            notices.push(format!(
-                "The index of this session could not be used ({why}); it is made again from its \
-                 journal when the session is opened next."
-            ));
-            drop(move_aside(place));
-            let image = Image::read(&place.journal(), Some(end))?;
-            notices.extend(damage_notice(image.damaged));
-            let page = image.page(None, PAGE_PARTS);
-            image.history(page).ok_or_else(|| no_facts(place))
-        }
-        Err(error) => Err(error),
-    }
+/// Asks the view for the newest page.
+fn newest_page(store: &SessionStore, notices: &mut Vec<String>) -> Result<History, StoreError> {
+    let (history, said) = store.answer(|reply| Ask::Newest(PAGE_PARTS, reply))?;
+    notices.extend(said);
+    Ok(history)
 }
 
 /// The folder that all worktrees of a git repository share, from its plain files.

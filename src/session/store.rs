@@ -15,7 +15,7 @@ use super::follow::Follower;
 use super::history::{History, Page};
 use super::meta::SummaryPatch;
 use super::place::Place;
-use super::view::{Ask, PATIENCE, Reply, Request};
+use super::view::{Ask, Line, PATIENCE, Reply};
 use super::writer::{Job, refuse};
 use crate::protocol::{MessageId, Part, PartId, SessionId};
 
@@ -38,7 +38,7 @@ pub(super) enum End {
     Writer(Sender<Job>),
     /// To a view of a journal that another process writes.
     Reader {
-        view: Sender<Request>,
+        view: Line,
         /// Offset up to which the journal was read on opening.
         from: u64,
     },
@@ -167,8 +167,7 @@ impl SessionStore {
             End::Writer(writer) => writer.send(Job::Close(done)).is_ok(),
             End::Reader { view, .. } => {
                 let reply: Reply<()> = Box::new(move |_| done());
-                let ask = Ask::Close(false, reply);
-                view.send(Request { to: 0, ask }).is_ok()
+                view.send(0, Ask::Close(false, reply))
             }
         }
     }
@@ -176,10 +175,7 @@ impl SessionStore {
     fn ask(&self, ask: Ask) -> Result<(), StoreError> {
         let sent = match &self.inner.end {
             End::Writer(writer) => writer.send(Job::Ask(ask)).is_ok(),
-            End::Reader { view, .. } => {
-                let to = u64::MAX;
-                view.send(Request { to, ask }).is_ok()
-            }
+            End::Reader { view, .. } => view.send(u64::MAX, ask),
         };
         if sent {
             Ok(())
@@ -188,26 +184,42 @@ impl SessionStore {
         }
     }
 
+    /// Asks once more if the view hangs: the second time a session read into memory answers.
     pub(super) fn answer<T: Send + 'static>(
         &self,
-        ask: impl FnOnce(Reply<T>) -> Ask,
+        ask: impl Fn(Reply<T>) -> Ask,
     ) -> Result<T, StoreError> {
-        let (sender, answer) = channel();
-        self.ask(ask(Box::new(move |result| drop(sender.send(result)))))?;
-        answer
-            .recv_timeout(PATIENCE)
-            .unwrap_or_else(|_| Err(hangs()))
+        for _ in 0..2 {
+            let (sender, answer) = channel();
+            self.ask(ask(Box::new(move |result| drop(sender.send(result)))))?;
+            match answer.recv_timeout(PATIENCE) {
+                Ok(result) => return result,
+                Err(_) => self.leave_view_behind(),
+            }
+        }
+        Err(hangs())
     }
 
     async fn answer_async<T: Send + 'static>(
         &self,
-        ask: impl FnOnce(Reply<T>) -> Ask,
+        ask: impl Fn(Reply<T>) -> Ask,
     ) -> Result<T, StoreError> {
-        let (sender, answer) = tokio::sync::oneshot::channel();
-        self.ask(ask(Box::new(move |result| drop(sender.send(result)))))?;
-        match tokio::time::timeout(PATIENCE, answer).await {
-            Ok(Ok(result)) => result,
-            _ => Err(hangs()),
+        for _ in 0..2 {
+            let (sender, answer) = tokio::sync::oneshot::channel();
+            self.ask(ask(Box::new(move |result| drop(sender.send(result)))))?;
+            match tokio::time::timeout(PATIENCE, answer).await {
+                Ok(Ok(result)) => return result,
+                _ => self.leave_view_behind(),
+            }
+        }
+        Err(hangs())
+    }
+
+    fn leave_view_behind(&self) {
+        match &self.inner.end {
+            // an error means that the session is closed, which the next question tells
+            End::Writer(writer) => drop(writer.send(Job::ReplaceView)),
+            End::Reader { view, .. } => drop(view.replace()),
         }
     }
 }

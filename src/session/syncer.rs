@@ -8,7 +8,6 @@ use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::mpsc::Sender;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -17,7 +16,7 @@ use tokio::sync::oneshot;
 use super::commit::Announce;
 use super::error::StoreError;
 use super::place::{Place, sync_folder};
-use super::view::{Ask, Request};
+use super::view::{Ask, Line};
 use crate::protocol::Fault;
 
 /// Whatever was written is synced and in the view after so long.
@@ -64,7 +63,7 @@ pub(super) struct Job {
     pub(super) end: u64,
     /// True for a session just made, whose folder's name must be synced too.
     pub(super) new: bool,
-    pub(super) view: Sender<Request>,
+    pub(super) view: Line,
     pub(super) announce: Arc<dyn Announce>,
 }
 
@@ -212,11 +211,7 @@ impl Thread {
             drop(waiter.send(result.clone()));
         }
         if round.tick {
-            let request = Request {
-                to: round.target,
-                ask: Ask::Tick,
-            };
-            drop(self.job.view.send(request));
+            self.job.view.send(round.target, Ask::Tick);
         }
     }
 

@@ -7,6 +7,7 @@
 
 use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
 use std::{fs, io};
 
@@ -49,9 +50,42 @@ pub(super) enum Ask {
 }
 
 /// A question, and how far the journal was written when it was asked.
-pub(super) struct Request {
-    pub(super) to: u64,
-    pub(super) ask: Ask,
+struct Request {
+    to: u64,
+    ask: Ask,
+}
+
+/// Where questions for the view go. The thread behind it can be replaced when it hangs.
+#[derive(Clone)]
+pub(super) struct Line {
+    place: Place,
+    owner: bool,
+    sender: Arc<Mutex<Sender<Request>>>,
+}
+
+impl Line {
+    /// Starts the thread. It touches no file until it is asked something.
+    pub(super) fn start(place: Place, owner: bool) -> Result<Self, StoreError> {
+        let sender = View::start(place.clone(), owner, !owner)?;
+        Ok(Self {
+            place,
+            owner,
+            sender: Arc::new(Mutex::new(sender)),
+        })
+    }
+
+    /// Asks; false if the thread is gone.
+    pub(super) fn send(&self, to: u64, ask: Ask) -> bool {
+        let sender = self.sender.lock().unwrap_or_else(PoisonError::into_inner);
+        sender.send(Request { to, ask }).is_ok()
+    }
+
+    /// Leaves a hanging thread behind; from now on a session read into memory answers.
+    pub(super) fn replace(&self) -> Result<(), StoreError> {
+        let fresh = View::start(self.place.clone(), self.owner, true)?;
+        *self.sender.lock().unwrap_or_else(PoisonError::into_inner) = fresh;
+        Ok(())
+    }
 }
 
 enum Kept {
@@ -62,7 +96,7 @@ enum Kept {
 }
 
 /// The thread's state.
-pub(super) struct View {
+struct View {
     place: Place,
     kept: Kept,
     /// True: sled is not to be touched (read-only session, or it failed twice).
@@ -79,14 +113,13 @@ pub(super) struct View {
 }
 
 impl View {
-    /// Starts the thread. It touches no file until it is asked something.
-    pub(super) fn start(place: Place, owner: bool) -> Result<Sender<Request>, StoreError> {
+    fn start(place: Place, owner: bool, memory_only: bool) -> Result<Sender<Request>, StoreError> {
         let (sender, inbox) = channel();
         let folder = place.folder.clone();
         let view = Self {
             place,
             kept: Kept::Nothing,
-            memory_only: !owner,
+            memory_only,
             patch: SummaryPatch::default(),
             written: None,
             notices: Vec::new(),
@@ -387,7 +420,7 @@ pub(super) fn damage_notice(damaged: u64) -> Option<String> {
 }
 
 /// Moves `db/` to the quarantine, in place of an older one.
-pub(super) fn move_aside(place: &Place) -> io::Result<()> {
+fn move_aside(place: &Place) -> io::Result<()> {
     let quarantine: PathBuf = place.folder.join(QUARANTINE);
     let gone = |result: io::Result<()>| match result {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),

@@ -15,7 +15,7 @@ use super::error::StoreError;
 use super::journal::Journal;
 use super::place::{Lock, Place};
 use super::syncer::{self, Syncer};
-use super::view::{Ask, PATIENCE, Request, View};
+use super::view::{Ask, Line, PATIENCE};
 use crate::protocol::{Fault, FaultKind, MessageId, PartId};
 
 /// What the handle sends to the thread.
@@ -23,6 +23,8 @@ pub(super) enum Job {
     Commit(Commit),
     /// A question for the view, to be answered with everything that was committed before it.
     Ask(Ask),
+    /// The view does not answer: leave it behind and start one in memory.
+    ReplaceView,
     /// End; answers when everything is on disk and the lock is free.
     Close(Box<dyn FnOnce() + Send>),
 }
@@ -42,7 +44,7 @@ struct Writer {
     journal: Journal,
     announce: Arc<dyn Announce>,
     syncer: Syncer,
-    view: Sender<Request>,
+    view: Line,
     /// Where the journal ended when the session was opened.
     opened: u64,
     new: bool,
@@ -55,7 +57,7 @@ struct Writer {
 
 /// Starts the threads of a session.
 pub(super) fn start(start: Start) -> Result<Sender<Job>, StoreError> {
-    let view = View::start(start.place.clone(), true)?;
+    let view = Line::start(start.place.clone(), true)?;
     let syncer = Syncer::start(syncer::Job {
         place: start.place.clone(),
         journal: start.journal.file(),
@@ -101,11 +103,13 @@ impl Writer {
             match job {
                 Job::Close(done) => return Some(done),
                 Job::Ask(ask) => {
-                    let request = Request {
-                        to: self.journal.end(),
-                        ask,
-                    };
-                    drop(self.view.send(request));
+                    // a question whose answer can never come is noticed by whoever waits for it
+                    self.view.send(self.journal.end(), ask);
+                }
+                Job::ReplaceView => {
+                    if let Err(error) = self.view.replace() {
+                        self.announce.failed(error.fault());
+                    }
                 }
                 Job::Commit(commit) => {
                     let worked = catch_unwind(AssertUnwindSafe(|| self.commit(commit)));
@@ -229,11 +233,10 @@ impl Writer {
         let empty = self.new && !self.has_message;
         let (sender, done) = channel();
         let reply = Box::new(move |_| _ = sender.send(()));
-        let request = Request {
-            to,
-            ask: Ask::Close(to > self.opened && !empty, reply),
-        };
-        if self.view.send(request).is_ok() {
+        if self
+            .view
+            .send(to, Ask::Close(to > self.opened && !empty, reply))
+        {
             // a view that hangs in sled is left behind: the journal has everything
             _ = done.recv_timeout(PATIENCE.min(Duration::from_secs(5)));
         }

@@ -9,7 +9,10 @@ use std::path::Path;
 use dunlin::protocol::SessionId;
 use dunlin::session::{Opened, StoreError};
 
-use super::support::{Heard, Model, World, assert_sound, commit, copy_folder, count, session_id};
+use super::support::{
+    Heard, Model, World, assert_sound, commit, copy_folder, count, quiet_contained_panics,
+    session_id,
+};
 
 fn long() -> bool {
     std::env::var_os("DUNLIN_DAMAGE").is_some()
@@ -40,27 +43,30 @@ fn journal_of(world: &World, id: SessionId) -> std::path::PathBuf {
 fn a_journal_cut_anywhere_opens_with_all_whole_commits_and_goes_on() {
     let world = World::new();
     let id = session_id(1);
-    world.session(id, 120);
+    world.session(id, if long() { 60 } else { 24 });
     let path = journal_of(&world, id);
     let whole = fs::read(&path).expect("journal");
-    let span = if long() { 64 << 10 } else { 8 << 10 };
-    let first = whole.len().saturating_sub(span).max(1);
-    for (n, cut) in (first..whole.len()).rev().enumerate() {
-        fs::write(&path, &whole[..cut]).expect("cut");
-        let lines = whole[..cut].iter().filter(|b| **b == b'\n').count() as u64;
-        // every byte by reading; opening, which starts threads, at some of them
-        if long() || n % 61 == 0 || n < 80 {
-            let opened = open(&world, id);
-            assert_eq!(opened.notices, Vec::<String>::new(), "cut at {cut}");
-            assert_eq!(assert_sound(&opened.history), lines - 1, "cut at {cut}");
-            opened.store.commit(commit(id, lines));
-            opened.store.close_blocking();
-            let history = world.project.open_session_all(id).expect("all");
-            assert_eq!(assert_sound(&history), lines, "after a cut at {cut}");
-        } else {
-            let history = world.project.open_session_all(id).expect("all");
-            assert_eq!(assert_sound(&history), lines - 1, "cut at {cut}");
+    // every byte is cut at in `journal`'s own tests; here around the ends of lines, and here and
+    // there (in the long form everywhere in the last 64 KiB)
+    let first_line = whole.iter().position(|b| *b == b'\n').expect("line") + 1;
+    let first = whole.len().saturating_sub(64 << 10).max(first_line);
+    for cut in (first..whole.len()).rev() {
+        let near_end = whole[cut - 1..=cut].contains(&b'\n');
+        if !(long() || near_end || cut % 1_499 == 0) {
+            continue;
         }
+        fs::write(&path, &whole[..cut]).expect("cut");
+        let mut lines = 0;
+        for byte in &whole[..cut] {
+            lines += u64::from(*byte == b'\n');
+        }
+        let opened = open(&world, id);
+        assert_eq!(opened.notices, Vec::<String>::new(), "cut at {cut}");
+        assert_eq!(assert_sound(&opened.history), lines - 1, "cut at {cut}");
+        opened.store.commit(commit(id, lines));
+        opened.store.close_blocking();
+        let history = world.project.open_session_all(id).expect("all");
+        assert_eq!(assert_sound(&history), lines, "after a cut at {cut}");
     }
 }
 
@@ -195,20 +201,21 @@ fn whatever_happens_to_sled_the_session_opens_complete() {
     type Harm = (&'static str, bool, fn(&Path));
     let harms: [Harm; 8] = [
         ("deleted", false, |db| {
-            fs::remove_dir_all(db).expect("remove")
+            fs::remove_dir_all(db).expect("remove");
         }),
         ("emptied", true, |db| {
             fs::remove_dir_all(db).expect("remove");
             fs::create_dir(db).expect("create");
         }),
         ("log of no bytes", true, |db| {
-            fs::write(db.join("db"), b"").expect("write")
+            fs::write(db.join("db"), b"").expect("write");
         }),
         ("log cut in half", true, |db| {
             let bytes = fs::read(db.join("db")).expect("read");
             fs::write(db.join("db"), &bytes[..bytes.len() / 2]).expect("write");
         }),
-        ("last segment missing", true, |db| {
+        // what is left may be a sound, older view, which then follows the journal again
+        ("last segment missing", false, |db| {
             let bytes = fs::read(db.join("db")).expect("read");
             let keep = bytes.len().saturating_sub(512 << 10);
             fs::write(db.join("db"), &bytes[..keep]).expect("write");
@@ -217,7 +224,7 @@ fn whatever_happens_to_sled_the_session_opens_complete() {
             let len = fs::metadata(db.join("db")).expect("log").len();
             fs::write(db.join("db"), vec![0; len as usize]).expect("write");
         }),
-        ("configuration of nonsense", true, |db| {
+        ("configuration of nonsense", false, |db| {
             fs::write(db.join("conf"), b"nonsense").expect("write");
         }),
         ("a file in its place", true, |db| {
@@ -225,6 +232,7 @@ fn whatever_happens_to_sled_the_session_opens_complete() {
             fs::write(db, b"not a folder").expect("write");
         }),
     ];
+    quiet_contained_panics();
     let world = World::new();
     let id = session_id(1);
     let n = large(&world, id);
@@ -257,6 +265,7 @@ fn whatever_happens_to_sled_the_session_opens_complete() {
 
 #[test]
 fn flipped_bits_in_sled_lose_nothing() {
+    quiet_contained_panics();
     let world = World::new();
     let id = session_id(1);
     let n = large(&world, id);

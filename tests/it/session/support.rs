@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::Path;
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, Once, PoisonError};
 use std::time::{Duration, Instant};
 
 use dunlin::protocol::{
@@ -301,6 +301,19 @@ pub(super) fn numbers(events: &[Event]) -> Vec<u64> {
             _ => None,
         })
         .collect()
+}
+
+/// Panics that the store catches are not printed: with a backtrace each takes seconds.
+pub(super) fn quiet_contained_panics() {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        let usual = std::panic::take_hook();
+        std::panic::set_hook(Box::new(move |panic| {
+            if !dunlin::session::panic_is_contained(std::thread::current().name()) {
+                usual(panic);
+            }
+        }));
+    });
 }
 
 /// A project in a temporary folder.
