@@ -95,23 +95,18 @@ impl Repo {
                 e.message(),
             )
         };
+        // several processes may start at once in a new project
+        let lock = lock(store)?;
         let own = match Repository::open_bare(store) {
             Ok(own) => own,
-            Err(_) => Repository::init_opts(
-                store,
-                RepositoryInitOptions::new()
-                    .bare(true)
-                    .mkpath(true)
-                    .external_template(false)
-                    .initial_head("snapshots"),
-            )
-            .map_err(failed)?,
+            Err(_) => init(store).map_err(failed)?,
         };
         let view = Odb::new().map_err(failed)?;
         let objects = store.join("objects");
         view.add_disk_alternate(&objects.to_string_lossy())
             .map_err(failed)?;
         let noted = note_user_objects(store, user_objects)?;
+        drop(lock);
         if let Some(noted) = noted.and_then(|p| p.to_str().map(str::to_owned)) {
             view.add_disk_alternate(&noted).map_err(failed)?;
         }
@@ -258,6 +253,29 @@ pub(super) fn blob_id(data: &[u8]) -> Result<Id, SnapshotError> {
     Oid::hash_object(ObjectType::Blob, data)
         .map(id)
         .map_err(|e| SnapshotError::store("Hashing a file", e.message()))
+}
+
+/// Waits for other processes that open this store; the lock ends with the file.
+fn lock(store: &Path) -> Result<File, SnapshotError> {
+    let failed =
+        |e| SnapshotError::store(format!("Making the snapshot store {}", store.display()), e);
+    std::fs::create_dir_all(store).map_err(failed)?;
+    let lock = File::create(store.join("open.lock")).map_err(failed)?;
+    rustix::fs::flock(&lock, rustix::fs::FlockOperation::LockExclusive)
+        .map_err(|e| failed(e.into()))?;
+    Ok(lock)
+}
+
+fn init(store: &Path) -> Result<Repository, git2::Error> {
+    // left by a process that died here: whoever holds our lock is the only one at work
+    std::fs::remove_file(store.join("config.lock")).ok();
+    let mut options = RepositoryInitOptions::new();
+    options
+        .bare(true)
+        .mkpath(true)
+        .external_template(false)
+        .initial_head("snapshots");
+    Repository::init_opts(store, &options)
 }
 
 fn note_user_objects(

@@ -114,6 +114,7 @@ impl Worktree {
             } else {
                 let child = self.dirs.add(id, name, false);
                 self.dirs.set(id, name, Some(Node::Dir(child)));
+                self.dirs.soil(id);
                 child
             };
             done += slash + 1;
