@@ -147,13 +147,13 @@ impl Transcript {
                 parts,
                 first,
             } => {
-                self.history(messages, parts, *first, now);
+                self.history(messages, parts, *first);
                 return false;
             }
             Event::MessageCreated { message } | Event::MessageUpdated { message } => {
                 apply::message(list, message);
             }
-            Event::PartUpdated { part } => apply::part(list, part, now),
+            Event::PartUpdated { part } => apply::part(list, part),
             Event::PartDelta { part, delta, .. } => return apply::delta(list, *part, delta),
             Event::Retry { attempt, error, .. } => apply::retry(list, *attempt, error, None),
             Event::Compacted {
@@ -213,9 +213,8 @@ impl Transcript {
         messages: &[crate::protocol::Message],
         parts: &[crate::protocol::Part],
         first: bool,
-        now: Millis,
     ) {
-        let page = apply::page(&self.list, messages, parts, now);
+        let page = apply::page(&self.list, messages, parts);
         let newest = self.list.iter().rev().find_map(|entry| entry.message);
         let begins = messages.iter().map(|message| message.id).min();
         if let (Some(newest), Some(begins)) = (newest, begins)

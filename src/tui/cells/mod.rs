@@ -142,13 +142,12 @@ impl Cell {
         match self {
             Self::Prompt(cell) => cell.is_long(),
             Self::Thought(cell) => !cell.text.trim().is_empty(),
-            Self::Explored(_) | Self::Todo(_) => true,
+            Self::Explored(_) | Self::Todo(_) | Self::Changes(_) => true,
             Self::Exec(cell) => cell.facts.output.total > 0,
             Self::Edit(cell) => !cell.hunks.is_empty() || cell.facts.output.total > 0,
             Self::Task(cell) => cell.facts.output.total > 0,
             Self::Call(cell) => cell.facts.output.total > 0,
             Self::Compaction(cell) => !cell.summary.trim().is_empty(),
-            Self::Changes(_) => true,
             Self::Answer(_)
             | Self::File(_)
             | Self::Notice(_)
@@ -197,7 +196,3 @@ impl Cell {
             }
     }
 }
-
-#[cfg(test)]
-#[path = "cells_tests.rs"]
-mod tests;

@@ -74,14 +74,15 @@ impl Todo {
         let mut title = Styled::new();
         title.fixed("Plan  ", theme.dim());
         title.push(&Safe::strip(&format!("{done} of {all} done")), theme.dim());
-        let open = cx.unfolded != !self.superseded;
+        // The newest plan shows unless the user folds it, older ones the other way round.
+        let open = cx.unfolded == self.superseded;
         let glyph = match self.facts.outcome {
             Outcome::Failed => (theme.glyphs.failed, theme.bad()),
-            _ if open => (theme.glyphs.folded, theme.dim()),
-            _ => (theme.glyphs.open, theme.dim()),
+            _ if open => (theme.glyphs.open, theme.dim()),
+            _ => (theme.glyphs.folded, theme.dim()),
         };
         let mut rows = vec![cx.header(glyph, title, &[])];
-        if open {
+        if !open {
             return rows;
         }
         for (text, stand) in &self.steps {

@@ -43,14 +43,12 @@ impl Find {
         let last = self.hits.len().checked_sub(1)?;
         let end = |cell: usize| self.hits[cell].1 - 1;
         let next = match (self.current, forward) {
-            (None, true) => (0, 0),
-            (None, false) => (last, end(last)),
             (Some((cell, hit)), true) if hit < end(cell) => (cell, hit + 1),
             (Some((cell, _)), true) if cell < last => (cell + 1, 0),
-            (Some(_), true) => (0, 0),
+            (_, true) => (0, 0),
             (Some((cell, hit)), false) if hit > 0 => (cell, hit - 1),
             (Some((cell, _)), false) if cell > 0 => (cell - 1, end(cell - 1)),
-            (Some(_), false) => (last, end(last)),
+            (_, false) => (last, end(last)),
         };
         self.current = Some(next);
         Some((self.hits[next.0].0, next.1))

@@ -13,7 +13,7 @@ use super::markdown::{Page, code};
 use super::row::{Row, Styled};
 use super::wrap::{self, Prefix};
 use crate::protocol::{DiffLine, Hunk, LineKind};
-use crate::tui::term::sanitise::Safe;
+use crate::tui::term::sanitise::{Safe, TAB};
 
 /// Columns of a line number at least.
 const NUMBER: usize = 3;
@@ -83,8 +83,11 @@ pub fn parse(text: &str, limit: usize) -> (Vec<Hunk>, usize) {
     (hunks, dropped)
 }
 
+/// First line and number of lines.
+type Lines = (u32, u32);
+
 /// `-41,3 +41,6 @@ heading`: starts and counts.
-fn header(text: &str) -> Option<((u32, u32), (u32, u32), &str)> {
+fn header(text: &str) -> Option<(Lines, Lines, &str)> {
     let (ranges, heading) = text.split_once("@@").unwrap_or((text, ""));
     let mut parts = ranges.split_whitespace();
     let range = |part: &str| {
@@ -276,10 +279,7 @@ fn indentation(text: &str) -> usize {
     for c in text.chars() {
         match c {
             ' ' => columns += 1,
-            '\t' => {
-                columns +=
-                    crate::tui::term::sanitise::TAB - columns % crate::tui::term::sanitise::TAB
-            }
+            '\t' => columns += TAB - columns % TAB,
             _ => break,
         }
     }

@@ -38,7 +38,7 @@ fn colours_come_from_the_worker_and_stay() {
     assert!(worker.line.is_none());
     assert!(highlights.get(key, "rust", || code.to_owned()).is_none());
     worker.poll(&mut highlights);
-    wait.recv_timeout(std::time::Duration::from_secs(60))
+    wait.recv_timeout(std::time::Duration::from_mins(1))
         .expect("the worker answers");
     assert!(worker.poll(&mut highlights));
     assert_eq!(highlights.version(), 1);
@@ -51,7 +51,7 @@ fn colours_come_from_the_worker_and_stay() {
             .expect("a line")
             .iter()
             .map(|(end, kind)| {
-                let piece = &line[start..*end as usize];
+                let piece = line.get(start..*end as usize).expect("a piece");
                 start = *end as usize;
                 (piece.trim(), *kind)
             })

@@ -237,16 +237,13 @@ impl<'a> Writer<'a> {
         if let Some(Frame::List { next, tight, items }) = self.frames.last_mut() {
             self.gap = *items > 0 && !*tight || *items == 0 && self.gap;
             *items += 1;
-            match next {
-                Some(number) => {
-                    marker.push(&Safe::from(*number), theme.default());
-                    marker.fixed(". ", theme.default());
-                    *number = number.saturating_add(1);
-                }
-                None => {
-                    marker.fixed(theme.glyphs.note, theme.dim());
-                    marker.fixed(" ", Style::new());
-                }
+            if let Some(number) = next {
+                marker.push(&Safe::from(*number), theme.default());
+                marker.fixed(". ", theme.default());
+                *number = number.saturating_add(1);
+            } else {
+                marker.fixed(theme.glyphs.note, theme.dim());
+                marker.fixed(" ", Style::new());
             }
         }
         let indent = marker.columns();
@@ -312,16 +309,13 @@ impl<'a> Writer<'a> {
                 }
                 self.close_block();
             }
-            TagEnd::TableHead => {
-                self.style.pop();
-            }
             TagEnd::TableCell => {
                 let cell = std::mem::take(&mut self.line);
                 if let Some(row) = self.table.as_mut().and_then(|t| t.rows.last_mut()) {
                     row.push(cell);
                 }
             }
-            TagEnd::Emphasis | TagEnd::Strong | TagEnd::Strikethrough => {
+            TagEnd::TableHead | TagEnd::Emphasis | TagEnd::Strong | TagEnd::Strikethrough => {
                 self.style.pop();
             }
             TagEnd::Link | TagEnd::Image => self.end_link(),

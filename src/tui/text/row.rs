@@ -257,7 +257,7 @@ impl Row {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ratatui::style::{Modifier, Stylize};
+    use ratatui::style::Modifier;
 
     fn styled(pieces: &[(&'static str, Style)]) -> Styled {
         let mut line = Styled::new();

@@ -212,7 +212,8 @@ impl Stream {
         self.skip_blank_lines();
         let tail = self.source.get(self.tail..).unwrap_or_default();
         if let Some(end) = tail.find('\n')
-            && let Some(fence) = Fence::opened_by(&tail[..end], self.tail + end + 1)
+            && let Some(fence) =
+                Fence::opened_by(tail.get(..end).unwrap_or_default(), self.tail + end + 1)
         {
             self.tail += end + 1;
             self.fences.push(fence);
@@ -262,7 +263,9 @@ impl Stream {
     fn skip_blank_lines(&mut self) {
         while let Some(tail) = self.source.get(self.tail..)
             && let Some(end) = tail.find('\n')
-            && tail[..end].trim_matches([' ', '\t']).is_empty()
+            && tail
+                .get(..end)
+                .is_some_and(|line| line.trim_matches([' ', '\t']).is_empty())
         {
             self.tail += end + 1;
             self.looked = 0;
@@ -284,7 +287,7 @@ impl Stream {
             lines = memchr::memchr_iter(b'\n', &tail.as_bytes()[..at]).count();
         }
         while let Some(length) = tail.get(at..).and_then(|rest| rest.find('\n')) {
-            let text = &tail[at..at + length];
+            let text = tail.get(at..at + length).unwrap_or_default();
             if fence.is_closed_by(text) {
                 let end = self.tail + at;
                 let after = end + length + 1;

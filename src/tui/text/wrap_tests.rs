@@ -7,7 +7,7 @@ use ratatui::style::Style;
 fn broken(text: &str, width: usize) -> Vec<&str> {
     pieces(text, width, width)
         .into_iter()
-        .map(|p| &text[p.range])
+        .map(|p| text.get(p.range).expect("a range of it"))
         .collect()
 }
 
@@ -92,7 +92,7 @@ proptest! {
         let parts = pieces(&text, width, width);
         let mut joined = String::new();
         for (n, piece) in parts.iter().enumerate() {
-            let shown = &text[piece.range.clone()];
+            let shown = text.get(piece.range.clone()).expect("a range of it");
             prop_assert!(columns(shown) <= width || Graphemes::new(shown).count() == 1, "{:?}", shown);
             if n > 0 {
                 joined.push_str(if piece.join == Join::Space { " " } else { "" });

@@ -114,6 +114,10 @@ impl Default for Theme {
 impl Theme {
     /// The theme for this terminal. `background` is the terminal's own, if the probe learned it:
     /// without it there are no tints.
+    #[expect(
+        clippy::needless_pass_by_value,
+        reason = "a choice is made for one theme; callers hand it over"
+    )]
     pub fn new(choice: ThemeChoice, depth: ColourDepth, background: Option<(u8, u8, u8)>) -> Self {
         let depth = match choice {
             ThemeChoice::None => ColourDepth::None,
@@ -181,28 +185,16 @@ impl Theme {
     }
 
     /// What the assistant says.
-    #[expect(
-        clippy::unused_self,
-        reason = "a token like the others; a user theme may give it ink"
-    )]
     pub fn default(&self) -> Style {
         Style::new()
     }
 
     /// The current thing.
-    #[expect(
-        clippy::unused_self,
-        reason = "a token like the others; a user theme may give it ink"
-    )]
     pub fn bold(&self) -> Style {
         Style::new().add_modifier(Modifier::BOLD)
     }
 
     /// Already true: done tools, durations, hints, paths.
-    #[expect(
-        clippy::unused_self,
-        reason = "a token like the others; a user theme may give it ink"
-    )]
     pub fn dim(&self) -> Style {
         Style::new().add_modifier(Modifier::DIM)
     }
@@ -228,19 +220,11 @@ impl Theme {
     }
 
     /// Reasoning and quoted claims of the model.
-    #[expect(
-        clippy::unused_self,
-        reason = "a token like the others; a user theme may give it ink"
-    )]
     pub fn thought(&self) -> Style {
         Style::new().add_modifier(Modifier::ITALIC.union(Modifier::DIM))
     }
 
     /// Selection and search hits.
-    #[expect(
-        clippy::unused_self,
-        reason = "a token like the others; a user theme may give it ink"
-    )]
     pub fn reverse(&self) -> Style {
         Style::new().add_modifier(Modifier::REVERSED)
     }

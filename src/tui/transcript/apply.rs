@@ -58,7 +58,7 @@ fn note(level: NoticeLevel, text: &str) -> Cell {
 }
 
 /// A page of history as a list of its own.
-pub(super) fn page(beside: &List, messages: &[Message], parts: &[Part], now: Millis) -> List {
+pub(super) fn page(beside: &List, messages: &[Message], parts: &[Part]) -> List {
     let mut list = beside.beside();
     let mut by_message: HashMap<MessageId, Vec<&Part>> = HashMap::new();
     for part in parts {
@@ -72,7 +72,7 @@ pub(super) fn page(beside: &List, messages: &[Message], parts: &[Part], now: Mil
         (open.finish, open.error) = (None, None);
         message(&mut list, &open);
         for one in by_message.remove(&header.id).unwrap_or_default() {
-            part(&mut list, one, now);
+            part(&mut list, one);
         }
         message(&mut list, header);
     }
@@ -80,7 +80,7 @@ pub(super) fn page(beside: &List, messages: &[Message], parts: &[Part], now: Mil
 }
 
 /// Takes in a part, new or changed.
-pub(super) fn part(list: &mut List, part: &Part, now: Millis) {
+pub(super) fn part(list: &mut List, part: &Part) {
     let head = list.heads.get(&part.message);
     let by_user = head.is_some_and(|head| head.role == Role::User);
     let summary = head.is_some_and(|head| head.summary);
@@ -125,15 +125,11 @@ pub(super) fn part(list: &mut List, part: &Part, now: Millis) {
             tail,
             ..
         } => {
-            compaction(list, part, (*before, *after), *tail, now);
+            compaction(list, part, (*before, *after), *tail);
         }
         PartBody::Subtask {
-            description,
-            agent,
-            child,
-            ..
+            description, agent, ..
         } => {
-            let _ = child;
             subtask(list, part, description, agent);
         }
         PartBody::Retry { attempt, error, .. } => retry(list, *attempt, error, Some(part)),
@@ -164,12 +160,11 @@ fn answer(list: &mut List, part: &Part, text: &str) {
         answer.open = open;
         if !answer.stream.is(text) {
             let known = answer.stream.text();
-            match text.strip_prefix(known.as_str()) {
-                Some(more) => answer.stream.push(more),
-                None => {
-                    answer.stream = Stream::new(text);
-                    entry.epoch += 1;
-                }
+            if let Some(more) = text.strip_prefix(known.as_str()) {
+                answer.stream.push(more);
+            } else {
+                answer.stream = Stream::new(text);
+                entry.epoch += 1;
             }
             entry.revision += 1;
         }
@@ -406,14 +401,7 @@ pub(super) fn failure(list: &mut List, fault: &Fault) {
     }
 }
 
-fn compaction(
-    list: &mut List,
-    part: &Part,
-    (before, after): (u64, u64),
-    tail: Option<MessageId>,
-    now: Millis,
-) {
-    let _ = now;
+fn compaction(list: &mut List, part: &Part, (before, after): (u64, u64), tail: Option<MessageId>) {
     if let Some(at) = list.find(part.id)
         && let Some(entry) = list.get_mut(at)
         && let Cell::Compaction(compaction) = &mut entry.cell

@@ -195,6 +195,9 @@ impl Units for Layouts<'_> {
     }
 }
 
+/// A row on screen: its unit, its row there (none for the gap above), and the unit's rows.
+type Shown = (Unit, Option<usize>, Arc<[Row]>);
+
 /// Bytes that a row says, blanks apart: the same however it is wrapped.
 fn said(row: &Row) -> usize {
     row.content()
@@ -304,7 +307,7 @@ impl Transcript {
         let top = self.move_to(area, look);
         let mut layouts = self.layouts(area.width, look);
         let begin = top.or_else(|| anchor::top_of_latest(&mut layouts, height));
-        let mut shown: Vec<(Unit, Option<usize>, Arc<[Row]>)> = Vec::with_capacity(height);
+        let mut shown: Vec<Shown> = Vec::with_capacity(height);
         let first = match begin {
             Some(begin) => Some(begin),
             None => (0..layouts.list.len())
@@ -504,7 +507,7 @@ fn moved(
     step: Move,
     height: usize,
 ) -> Option<(Unit, usize)> {
-    let page = height.saturating_sub(2).max(1) as i32;
+    let page = i32::try_from(height.saturating_sub(2).max(1)).unwrap_or(1);
     let rows = match step {
         Move::Rows(rows) => rows,
         Move::Pages(pages) => pages.saturating_mul(page),
@@ -557,9 +560,7 @@ fn to_prompt(
             break;
         }
         at = if by < 0 { at - 1 } else { at + 1 };
-        if layouts.list.get(at).is_none() {
-            return None;
-        }
+        layouts.list.get(at)?;
         if is_prompt(layouts, at) {
             found = at;
             left -= 1;
@@ -572,11 +573,7 @@ fn to_prompt(
 }
 
 /// The prompt that the top row stands under, unless it is on screen itself.
-fn sticky_prompt(
-    list: &List,
-    top: Unit,
-    first: Option<&(Unit, Option<usize>, Arc<[Row]>)>,
-) -> Option<Safe> {
+fn sticky_prompt(list: &List, top: Unit, first: Option<&Shown>) -> Option<Safe> {
     let mut at = list.index(top.cell)?;
     let shows_its_beginning = first.is_some_and(|(_, row, _)| row.is_none_or(|row| row == 0));
     loop {

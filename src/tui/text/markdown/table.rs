@@ -113,12 +113,12 @@ impl Table {
                     Some(Alignment::Center) => free / 2,
                     _ => 0,
                 };
-                if !part.is_empty() {
+                if part.is_empty() {
+                    due += width + GAP;
+                } else {
                     line.pad(due + before);
                     line.extend(part);
                     due = free - before + GAP;
-                } else {
-                    due += width + GAP;
                 }
             }
             lines.push(line);
