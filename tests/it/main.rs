@@ -7,3 +7,6 @@ mod snapshot;
 mod support;
 mod tidy;
 mod wire;
+//! All integration tests, in one binary.
+
+mod tui;

@@ -50,6 +50,8 @@ struct Looping {
     /// The end comes at the latest then, with this code.
     closing: Option<(Instant, u8)>,
     ended: Option<Exit>,
+    /// What is to follow the end.
+    next: Option<Next>,
     /// To be done where the signals are at hand.
     suspend: bool,
     /// A child had the terminal: its interrupts were not for us.
@@ -104,6 +106,7 @@ pub(super) async fn run(parts: Parts, connect: super::Connect) -> Result<Exit, T
         escape: None,
         closing: None,
         ended: None,
+        next: None,
         suspend: false,
         child_ran: false,
     };
@@ -234,7 +237,6 @@ impl Looping {
 
     /// Takes the screen again after someone else had it.
     fn back(&mut self) -> Result<(), TuiError> {
-        self.screen.leave();
         self.screen.enter()?;
         let (width, height) = self.screen.measure();
         self.tell(Msg::Resize(width, height));
@@ -314,7 +316,7 @@ impl Looping {
         if let Some((due, code)) = self.closing
             && due <= at
         {
-            self.finish(code, None);
+            self.finish(code);
         }
     }
 
@@ -322,14 +324,15 @@ impl Looping {
     fn end(&mut self, code: u8) {
         self.screen.leave();
         if self.link.ops.is_none() || self.closing.is_some() {
-            return self.finish(code, None);
+            return self.finish(code);
         }
         self.link.send(Op::Close);
         self.closing = Some((Instant::now() + CLOSING, code));
     }
 
-    fn finish(&mut self, code: u8, next: Option<Next>) {
+    fn finish(&mut self, code: u8) {
         let farewell = farewell::text(&self.state);
+        let next = self.next.take();
         self.ended = Some(Exit {
             code,
             farewell,
@@ -340,16 +343,19 @@ impl Looping {
     fn perform(&mut self, effect: Effect) {
         match effect {
             Effect::Op(op) => self.link.send(op),
-            Effect::Quit if self.link.ops.is_none() => self.finish(0, None),
+            Effect::Quit if self.link.ops.is_none() => self.finish(0),
             Effect::Quit => {
                 self.link.send(Op::Close);
                 self.closing = Some((Instant::now() + CLOSING, 0));
             }
             Effect::Exit(code) => {
                 let code = self.closing.map_or(code, |(_, code)| code);
-                self.finish(code, None);
+                self.finish(code);
             }
-            Effect::Demo => self.finish(0, Some(Next::Demo)),
+            Effect::Demo => {
+                self.next = Some(Next::Demo);
+                self.perform(Effect::Quit);
+            }
             Effect::Suspend => self.suspend = true,
             Effect::Redraw => self.screen.forget(),
             Effect::Edit(text) => {

@@ -66,6 +66,8 @@ pub struct Session {
     pub plan: Option<Plan>,
     /// What its steps changed, by patch part.
     pub patches: BTreeMap<PartId, Vec<PatchFile>>,
+    /// Something was said: the start screen is gone.
+    pub begun: bool,
     /// How the last turn ended.
     pub ended: Option<TurnEnd>,
 }
@@ -217,7 +219,7 @@ impl State {
 
     /// True if the conversation has begun: the start screen is gone.
     pub fn has_begun(&self) -> bool {
-        !self.transcript.is_empty()
+        self.session.begun && !self.transcript.is_empty()
     }
 
     /// Under 80 columns there are no margins.

@@ -31,8 +31,11 @@ pub struct Guard {
 struct Inner {
     /// The terminal's settings before us.
     before: Termios,
-    /// True while the screen is ours.
+    /// True while the terminal is ours: raw mode.
     active: bool,
+    /// True while our screen is switched on. Switching it off twice would pop the keyboard flags
+    /// of whoever started us.
+    on_screen: bool,
     mouse: bool,
     /// Where stderr goes while the screen is ours; none leaves it alone.
     log: Option<File>,
@@ -53,6 +56,7 @@ impl Guard {
         let inner = Inner {
             before,
             active: false,
+            on_screen: false,
             mouse,
             log,
             stderr: None,
@@ -69,6 +73,8 @@ impl Guard {
         raw.make_raw();
         termios::tcsetattr(io::stdin(), OptionalActions::Now, &raw)?;
         inner.active = true;
+        inner.switch_off();
+        inner.on_screen = true;
         inner.put_stderr_aside();
         let mouse = if inner.mouse { MOUSE_ON } else { "" };
         Ok(format!("{ENTER}{mouse}"))
@@ -91,10 +97,7 @@ impl Guard {
 
     /// Leaves the screen but stays raw, so that any key can bring it back.
     pub fn show_normal_screen(&self) {
-        let inner = self.lock();
-        if inner.active {
-            drop(write_all(LEAVE.as_bytes()));
-        }
+        self.lock().switch_off();
     }
 
     /// Restores the screen when the UI's thread panics, before the panic is printed. Panics of other
@@ -145,13 +148,19 @@ impl Drop for PanicHook {
 }
 
 impl Inner {
+    fn switch_off(&mut self) {
+        if std::mem::take(&mut self.on_screen) {
+            // The terminal may be gone (SIGHUP): then there is nothing to restore.
+            drop(write_all(LEAVE.as_bytes()));
+        }
+    }
+
     fn leave(&mut self) {
         if !self.active {
             return;
         }
         self.active = false;
-        // The terminal may be gone (SIGHUP): then there is nothing to restore.
-        drop(write_all(LEAVE.as_bytes()));
+        self.switch_off();
         let _ = termios::tcsetattr(io::stdin(), OptionalActions::Drain, &self.before);
         if let Some(stderr) = self.stderr.take() {
             let _ = rustix::stdio::dup2_stderr(&stderr);

@@ -12,8 +12,8 @@ use super::super::state::plan::Plan;
 use super::super::state::{Session, State};
 use super::Effect;
 use crate::protocol::{
-    AskBody, DiffReport, Event, Message, MessageId, Millis, Part, PartBody, QueueState, Role,
-    Status, TurnEnd,
+    AskBody, DiffReport, Event, Message, MessageId, Millis, NoticeLevel, Part, PartBody,
+    QueueState, Role, Status, TurnEnd,
 };
 
 /// A turn that took longer is worth a notification.
@@ -25,6 +25,7 @@ pub(super) fn event(state: &mut State, event: Event, now: Millis) -> Vec<Effect>
         state.transcript.clear();
     }
     state.transcript.apply(&event, now);
+    begin(state, &event, now);
     match event {
         Event::PartDelta { .. } => {}
         Event::SessionStarted {
@@ -66,6 +67,26 @@ pub(super) fn event(state: &mut State, event: Event, now: Millis) -> Vec<Effect>
         answer => return answered(state, answer),
     }
     Vec::new()
+}
+
+/// The start screen stays until something is said; what is announced before shows in the footer.
+fn begin(state: &mut State, event: &Event, now: Millis) {
+    if state.session.begun {
+        return;
+    }
+    match event {
+        Event::Notice { level, text } => state.say(*level, text.clone(), now),
+        Event::Error { error } if state.start.onboarding.is_some() => {
+            state.say(NoticeLevel::Error, error.to_string(), now);
+        }
+        Event::History { messages, .. } => state.session.begun = !messages.is_empty(),
+        Event::MessageCreated { .. }
+        | Event::PartUpdated { .. }
+        | Event::TurnStarted
+        | Event::Asked { .. }
+        | Event::Error { .. } => state.session.begun = true,
+        _ => {}
+    }
 }
 
 /// Answers to questions of the front end, and facts of the place.

@@ -125,11 +125,21 @@ pub(super) fn accept_popup(state: &mut State, run: bool, now: Millis) -> Vec<Eff
             Vec::new()
         };
     };
+    let whole = command::parse(&format!("/{}", popup.query));
     match popup.kind {
+        // Typed out, or another name of it: meant as it stands.
+        Kind::Commands if run && matches!(whole, Parsed::Command(..)) => {
+            state.composer.popup = None;
+            return submit(state, Delivery::Guidance, now);
+        }
+        Kind::Files if run && popup.query == item.name => {
+            state.composer.mention(&item.name);
+            state.composer.popup = None;
+            return submit(state, Delivery::Guidance, now);
+        }
         Kind::Commands => {
             let takes = command::row_of(&item.name).is_some_and(|row| !row.takes.is_empty());
-            let exact = popup.query == item.name;
-            let tail = if run && (!takes || exact) { "" } else { " " };
+            let tail = if run && !takes { "" } else { " " };
             let text = format!("/{}{tail}", item.name);
             state.composer.buffer.replace(popup.token, &text);
             if run && tail.is_empty() {

@@ -39,7 +39,13 @@ fn perform(state: &mut State, intents: Vec<Intent>, now: Millis) -> Vec<Effect> 
     let mut effects = Vec::new();
     for intent in intents {
         match intent {
-            Intent::Op(op) => effects.push(Effect::Op(op)),
+            Intent::Op(op) => {
+                if matches!(op, Op::SetModel(_)) {
+                    // If it still cannot work, the agent says so again.
+                    state.start.onboarding = None;
+                }
+                effects.push(Effect::Op(op));
+            }
             Intent::Copy(text) => effects.push(Effect::Copy(text)),
             Intent::Compose(text) => state.composer.set(&text),
             Intent::Quote(text) => {

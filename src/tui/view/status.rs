@@ -306,8 +306,11 @@ pub fn context_line(state: &State, gauge: ContextGauge, area: Rect, buf: &mut Bu
         rounded.unwrap_or(0).min(width)
     };
     let used = share(gauge.used);
-    let pruned = share(gauge.used + gauge.pruned).max(used) - used;
-    let pruned = if gauge.pruned > 0 { pruned.max(1) } else { 0 };
+    let pruned = if gauge.pruned > 0 {
+        share(gauge.pruned).max(1)
+    } else {
+        0
+    };
     let compact = (gauge.compact_at > 0 && gauge.window > 0)
         .then(|| (gauge.compact_at * width / gauge.window.max(1)).min(width.saturating_sub(1)));
     let style = match numbers::percent(gauge.used, gauge.window) {

@@ -1,0 +1,14 @@
+//! The interactive front end on a screen in memory: frames, keys, questions, sizes.
+
+#![expect(
+    clippy::expect_used,
+    clippy::panic,
+    clippy::string_slice,
+    reason = "a test may fail where it stands"
+)]
+
+mod asks;
+mod fixtures;
+mod frames;
+mod keys;
+mod sizes;
