@@ -11,8 +11,12 @@ pub mod contract;
 pub mod edit;
 pub(crate) mod file;
 pub mod output;
+pub mod patch;
+pub mod read;
 pub mod reads;
 pub(crate) mod suggest;
+#[cfg(test)]
+pub(crate) mod test_world;
 pub mod text;
 pub mod workspace;
 pub mod write;

@@ -258,3 +258,8 @@ fn excerpt(diff: &Diff, after: &TextFile) -> String {
         .collect();
     lines.join("\n")
 }
+
+#[cfg(test)]
+#[cfg(unix)]
+#[path = "tool_tests.rs"]
+mod tests;
