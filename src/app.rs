@@ -158,7 +158,7 @@ pub fn ports(ground: Ground, wishes: &Wishes, outbox: Outbox) -> Result<Ports, A
         secrets: vec![paths.config_dir.join("auth.json")],
     };
     let workspace = Arc::new(Workspace::new(&worktree, &folder, &places));
-    let tools = crate::tools::registry(&config, &skill_folders, sandbox.wrapper());
+    let tools = tools(&config);
     let branch = branch(&worktree);
     let environment = Environment {
         worktree: worktree.to_string_lossy().into_owned(),
@@ -203,6 +203,19 @@ pub fn ports(ground: Ground, wishes: &Wishes, outbox: Outbox) -> Result<Ports, A
         headless: wishes.headless,
         config,
     })
+}
+
+fn tools(config: &Config) -> Vec<Arc<dyn crate::tools::Tool>> {
+    use crate::tools::{bash, blocking::Blocking, edit, patch, read, write};
+    let jobs = Arc::new(bash::Jobs::new());
+    let blocking = Blocking::new(4);
+    let env = bash::Environment::new(std::env::vars_os(), &[], &config.bash.env);
+    vec![
+        Arc::new(bash::Bash::new(config.bash.clone(), env, None, Arc::clone(&jobs))),
+        Arc::new(read::Read::new(blocking.clone())),
+        Arc::new(edit::Edit::new(blocking.clone())),
+        Arc::new(write::Write::new(blocking)),
+    ]
 }
 
 /// Branch of a repository, read from its HEAD; empty outside git or on a detached HEAD.

@@ -11,7 +11,6 @@ use super::prompt_history::PromptHistory;
 use crate::app;
 use crate::config::paths::Paths;
 use crate::error::AppError;
-use crate::headless::exit;
 use crate::protocol::link;
 use crate::tui::{self, AgentLink, Next, Start, TuiError};
 
@@ -79,10 +78,7 @@ fn start(options: &Options, prompt: Option<String>, scripted: bool) -> Result<u8
             "There is no terminal to draw on.",
             "Use `dunlin exec \"…\"` to run a task without one.",
         )),
-        Err(error) => Err(AppError {
-            code: exit::ERROR,
-            ..AppError::new(error.to_string(), "")
-        }),
+        Err(error) => Err(AppError::new(error.to_string(), "")),
     }
 }
 

@@ -136,17 +136,11 @@ fn permissions(options: &Options, what: Permissions) -> Outcome {
                 home: ground.paths.home.clone(),
                 ..crate::permission::Place::default()
             };
-            let layers = ground.config.permission.clone();
-            let checked = crate::permission::check(
-                rules.as_deref(),
-                layers,
-                &line,
-                place,
-                ground.config.mode,
-            )
-            .map_err(|sentence| AppError::usage(sentence, ""))?;
+            let mode = ground.config.mode;
+            let checked = crate::permission::check(rules.as_deref(), &line, place, mode)
+                .map_err(|sentence| AppError::usage(sentence, ""))?;
             print(checked.word);
-            for line in checked.why {
+            for line in checked.lines {
                 print(format_args!("  {line}"));
             }
         }

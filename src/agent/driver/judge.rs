@@ -138,7 +138,7 @@ impl Agent {
             store.commit(Commit::soon(vec![record], Vec::new()));
         }
         if scope == GrantScope::Project
-            && let Err(error) = crate::permission::grants::store(&self.ports.worktree, &rule)
+            && let Err(error) = crate::config::grants::store(&self.ports.worktree, &rule)
         {
             let text = format!(
                 "The permission holds for this session only: it could not be stored for the project. {error}"

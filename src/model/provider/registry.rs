@@ -17,7 +17,7 @@ use crate::protocol::event::ModelChoice;
 use crate::protocol::{Fault, FaultKind, ModelRef};
 
 /// The script behind `scripted/demo`.
-const DEMO: &str = include_str!("../../../assets/demo-script.json");
+const DEMO: &str = include_str!("../../../assets/demo/script.json");
 
 /// The models that can be asked.
 #[derive(Debug)]
