@@ -576,7 +576,7 @@ impl<'a> Walker<'a> {
             }
         }
         simple.expanded.clone_from(&simple.words);
-        simple.text = self.source(node).to_owned();
+        simple.text = String::from(self.source(node));
         self.push(simple);
         self.children(node);
     }
