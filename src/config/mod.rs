@@ -15,6 +15,7 @@ pub mod document;
 pub mod explain;
 pub mod flag;
 pub mod front_matter;
+pub mod grants;
 pub mod instructions;
 pub mod keys;
 pub mod kind;

@@ -4,7 +4,7 @@
 //! variables, then `~/.config` and `~/.local/share`. Creates nothing.
 
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Looks up an environment variable; `|name| std::env::var_os(name)` in the program, a map in tests.
 pub type Env<'a> = &'a dyn Fn(&str) -> Option<OsString>;
@@ -50,6 +50,34 @@ impl Paths {
     }
 }
 
+/// A path with its links followed as far as it exists, the rest appended with `..` taken out. What
+/// `permission::Place::resolve` wants.
+pub fn resolve(path: &Path) -> PathBuf {
+    follow(path, 0)
+}
+
+fn follow(path: &Path, links: usize) -> PathBuf {
+    let mut rest = Vec::new();
+    let mut at = path;
+    loop {
+        if let Ok(real) = at.canonicalize() {
+            return rest.iter().rev().fold(real, |path, name| path.join(name));
+        }
+        let (Some(parent), Some(name)) = (at.parent(), at.file_name()) else {
+            return path.to_owned();
+        };
+        // a link that leads to nothing yet is written through
+        if let Ok(link) = at.read_link()
+            && links < 40
+        {
+            let target = follow(&parent.join(link), links + 1);
+            return rest.iter().rev().fold(target, |path, name| path.join(name));
+        }
+        rest.push(name);
+        at = parent;
+    }
+}
+
 /// A variable that is set and not empty.
 fn set(env: Env<'_>, name: &str) -> Option<PathBuf> {
     env(name).filter(|v| !v.is_empty()).map(PathBuf::from)
@@ -62,7 +90,6 @@ fn xdg(env: Env<'_>, name: &str) -> Option<PathBuf> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::path::Path;
 
     fn find(vars: &[(&str, &str)]) -> Paths {
         let vars: Vec<(String, OsString)> = vars
@@ -92,5 +119,19 @@ mod tests {
         ]);
         assert_eq!(own.config_dir, Path::new("/own"));
         assert_eq!(own.data_dir, Path::new("/h/.local/share/dunlin"));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn links_are_followed_also_where_the_end_is_missing() {
+        let dir = tempfile::tempdir().expect("temp");
+        let root = dir.path().canonicalize().expect("real");
+        std::fs::create_dir_all(root.join("a")).expect("dir");
+        std::os::unix::fs::symlink(root.join("a"), root.join("link")).expect("link");
+        std::os::unix::fs::symlink("a/new", root.join("dangling")).expect("link");
+        std::os::unix::fs::symlink("loop", root.join("loop")).expect("link");
+        assert_eq!(resolve(&root.join("link/x/y")), root.join("a/x/y"));
+        assert_eq!(resolve(&root.join("dangling")), root.join("a/new"));
+        assert!(resolve(&root.join("loop")).starts_with(&root));
     }
 }

@@ -210,7 +210,7 @@ impl Judge {
                 self.mode.name()
             ));
         } else {
-            ask.why = "edits ask in mode ask.".to_owned();
+            ask.why = String::from("edits ask in mode ask.");
         }
         Verdict::Ask(ask)
     }
@@ -237,7 +237,7 @@ impl Judge {
         } else if self.mode == Mode::Auto && hidden.is_none() {
             return allow("fetching runs in mode auto.".to_owned());
         } else {
-            ask.why = "it reaches the network.".to_owned();
+            ask.why = String::from("it reaches the network.");
         }
         Verdict::Ask(ask)
     }

@@ -55,6 +55,7 @@ const ENDINGS: &[&str] = &[
     ".asc.key",
     ".gpg",
     ".tfvars",
+    ".env",
 ];
 
 /// Folders all of whose content is secret.
@@ -97,10 +98,7 @@ fn is_secret_name(name: &str) -> bool {
     if EXAMPLES.iter().any(|e| name.ends_with(e)) {
         return false;
     }
-    NAMES.contains(&name)
-        || name.starts_with(".env.")
-        || name.ends_with(".env")
-        || ENDINGS.iter().any(|e| name.ends_with(e))
+    NAMES.contains(&name) || name.starts_with(".env.") || ENDINGS.iter().any(|e| name.ends_with(e))
 }
 
 fn is_proc_environment(path: &Path, name: &str) -> bool {

@@ -84,7 +84,11 @@ const WITH: &[(&str, &str, &str)] = &[
 
 /// Fills in the dangers of a command that is not read-only.
 pub(super) fn describe(command: &Command<'_>, effects: &mut Effects) {
-    let words: Vec<String> = command.words.iter().map(|w| w.shown()).collect();
+    let words: Vec<String> = command
+        .words
+        .iter()
+        .map(crate::permission::shell::Word::shown)
+        .collect();
     for (names, why) in ALWAYS {
         let family = names.split(' ').next().is_some_and(|n| n == "mkfs");
         if names.split(' ').any(|n| n == command.name)

@@ -41,8 +41,10 @@ pub(super) fn call(words: &[Word]) -> GitCall<'_> {
             | "--no-pager"
             | "--no-optional-locks"
             | "--literal-pathspecs"
-            | "--no-replace-objects" => {}
-            "-p" | "--paginate" | "--bare" => {}
+            | "--no-replace-objects"
+            | "-p"
+            | "--paginate"
+            | "--bare" => {}
             _ if text.starts_with("--git-dir=") || text.starts_with("--work-tree=") => {
                 let value = text.split_once('=').map_or("", |(_, v)| v);
                 call.folders.push(Word::literal(value));
@@ -81,7 +83,7 @@ pub(super) fn describe(command: &Command<'_>, effects: &mut Effects) {
     let first = args.operand(0);
     let looks = match call.subcommand.as_str() {
         sub if LOOKING.split_whitespace().any(|n| n == sub) => {
-            !args.has(EXCEPTIONS) && !(args.unsure && sub != "status")
+            !args.has(EXCEPTIONS) && (!args.unsure || sub == "status")
         }
         "branch" => {
             let lists = "-a -r -v --all --remotes --verbose --list -l --show-current --merged --no-merged --contains --no-contains --sort --format --points-at --color --no-color --column --no-column --ignore-case -i";
@@ -195,16 +197,16 @@ pub(super) fn changes(command: &Command<'_>, effects: &mut Effects) {
             danger("deletes a branch that may not be merged");
         }
         "stash" if matches!(first.as_str(), "drop" | "clear") => {
-            danger("throws away stashed changes")
+            danger("throws away stashed changes");
         }
         "filter-branch" | "filter-repo" | "replace" => danger("rewrites history"),
         "reflog" if matches!(first.as_str(), "expire" | "delete") => {
-            danger("deletes the way back to lost commits")
+            danger("deletes the way back to lost commits");
         }
         "gc" if args.has("--prune --aggressive") => danger("deletes the way back to lost commits"),
         "update-ref" if args.has("-d") => danger("deletes a reference"),
         "worktree" if first == "remove" && args.has("-f --force") => {
-            danger("throws away uncommitted changes")
+            danger("throws away uncommitted changes");
         }
         _ => {}
     }

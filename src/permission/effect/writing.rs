@@ -181,7 +181,7 @@ pub(super) fn describe(command: &Command<'_>, effects: &mut Effects) {
         .words
         .iter()
         .find(|w| !w.is_flag() && !w.prefix().starts_with('+'));
-    let sub = sub.and_then(|w| w.text()).unwrap_or_default();
+    let sub = sub.and_then(Word::text).unwrap_or_default();
     let in_list = |list: &str, word: &str| list.split_whitespace().any(|n| n == word);
     effects.network |= in_list(NETWORK, command.name)
         || NETWORK_SUBCOMMANDS

@@ -7,6 +7,7 @@
 
 pub mod cross;
 pub mod cwd;
+mod literal;
 pub mod scope;
 mod walk;
 pub mod word;

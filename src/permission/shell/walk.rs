@@ -8,13 +8,13 @@ use tree_sitter::{Node, Parser, Tree};
 use super::cwd::Cwd;
 use super::scope::Scope;
 use super::word::{self, Piece, Word};
-use super::{Redirect, Script, Simple, Stdin, cross};
+use super::{Redirect, Script, Simple, Stdin, cross, literal};
 use crate::permission::place::{Place, is_device};
 
 /// Longer command lines are not read.
 const MAX_BYTES: usize = 64 << 10;
 /// Deeper nesting is not followed.
-const MAX_DEPTH: usize = 150;
+pub(super) const MAX_DEPTH: usize = 150;
 /// More commands than this in one line are not judged one by one.
 const MAX_COMMANDS: usize = 1_000;
 
@@ -576,7 +576,7 @@ impl<'a> Walker<'a> {
             }
         }
         simple.expanded.clone_from(&simple.words);
-        simple.text = self.source(node).to_owned();
+        simple.text = String::from(self.source(node));
         self.push(simple);
         self.children(node);
     }
@@ -670,134 +670,11 @@ impl<'a> Walker<'a> {
 
     /// What is known of a word.
     fn word(&self, node: Node<'_>) -> Word {
-        let mut word = Word {
-            raw: self.source(node).to_owned(),
-            ..Word::default()
-        };
-        self.pieces(node, &mut word, 0);
-        word
-    }
-
-    fn pieces(&self, node: Node<'_>, word: &mut Word, depth: usize) {
-        if depth > MAX_DEPTH {
-            word.pieces.push(Piece::Unknown);
-            return;
-        }
-        let source = self.source(node);
-        match node.kind() {
-            "word" | "number" | "variable_name" | "test_operator" | "special_variable_name"
-                if node.named_child_count() == 0 =>
-            {
-                word::push_unquoted(word, source);
-            }
-            "raw_string" => {
-                let inner = source.strip_prefix('\'').and_then(|s| s.strip_suffix('\''));
-                word.push_text(inner.unwrap_or(source));
-            }
-            "ansi_c_string" => {
-                let inner = source.strip_prefix("$'").and_then(|s| s.strip_suffix('\''));
-                match inner.and_then(word::ansi_c) {
-                    Some(text) => word.push_text(&text),
-                    None => word.pieces.push(Piece::Unknown),
-                }
-            }
-            "string" => self.string(node, word),
-            "command_name" | "concatenation" => self.concatenation(node, word, depth),
-            "simple_expansion" => word.pieces.push(variable(source, false)),
-            "expansion" => word.pieces.push(braced(source, false)),
-            _ => word.pieces.push(Piece::Unknown),
-        }
-    }
-
-    fn concatenation(&self, node: Node<'_>, word: &mut Word, depth: usize) {
-        let mut at = node.start_byte();
-        let mut cursor = node.walk();
-        for child in node.children(&mut cursor) {
-            if let Some(gap) = self.text.get(at..child.start_byte()) {
-                word::push_unquoted(word, gap);
-            }
-            if child.is_named() {
-                self.pieces(child, word, depth + 1);
-            } else {
-                word::push_unquoted(word, self.source(child));
-            }
-            at = child.end_byte();
-        }
-        if let Some(gap) = self.text.get(at..node.end_byte()) {
-            word::push_unquoted(word, gap);
-        }
-    }
-
-    /// `"…"`: text between the expansions, with its four escapes.
-    fn string(&self, node: Node<'_>, word: &mut Word) {
-        let mut at = node.start_byte() + 1;
-        let end = node.end_byte().saturating_sub(1);
-        word.push_text("");
-        for child in named(node) {
-            let piece = match child.kind() {
-                "string_content" => continue,
-                "simple_expansion" => variable(self.source(child), true),
-                "expansion" => braced(self.source(child), true),
-                _ => Piece::Unknown,
-            };
-            word.push_text(&unescape(
-                self.text.get(at..child.start_byte()).unwrap_or(""),
-            ));
-            word.pieces.push(piece);
-            at = child.end_byte();
-        }
-        word.push_text(&unescape(self.text.get(at..end).unwrap_or("")));
+        literal::word(self.text, node)
     }
 }
 
-/// `$name`; counters and states are numbers, which are never paths or flags.
-fn variable(source: &str, quoted: bool) -> Piece {
-    match source.strip_prefix('$').unwrap_or(source) {
-        "?" | "#" | "$" | "!" => Piece::Text("0".to_owned()),
-        name if is_name(name) => Piece::Var {
-            name: name.to_owned(),
-            quoted,
-        },
-        _ => Piece::Unknown,
-    }
-}
-
-/// `${name}` and nothing more is a variable.
-fn braced(source: &str, quoted: bool) -> Piece {
-    match source.strip_prefix("${").and_then(|s| s.strip_suffix('}')) {
-        Some(name) if is_name(name) => Piece::Var {
-            name: name.to_owned(),
-            quoted,
-        },
-        _ => Piece::Unknown,
-    }
-}
-
-fn is_name(text: &str) -> bool {
-    !text.is_empty()
-        && !text.starts_with(|c: char| c.is_ascii_digit())
-        && text.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_')
-}
-
-fn unescape(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    let mut chars = text.chars().peekable();
-    while let Some(c) = chars.next() {
-        match (c, chars.peek()) {
-            ('\\', Some('\n')) => {
-                chars.next();
-            }
-            ('\\', Some(next @ ('"' | '\\' | '$' | '`'))) => {
-                out.push(*next);
-                chars.next();
-            }
-            _ => out.push(c),
-        }
-    }
-    out
-}
-
-fn named(node: Node<'_>) -> Vec<Node<'_>> {
+pub(super) fn named(node: Node<'_>) -> Vec<Node<'_>> {
     let mut cursor = node.walk();
     node.named_children(&mut cursor).collect()
 }

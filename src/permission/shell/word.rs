@@ -100,8 +100,7 @@ impl Word {
         match self.pieces.first() {
             Some(Piece::Text(text)) => text.starts_with('-') || text.is_empty(),
             // a file named `-delete` is as good as the flag
-            Some(Piece::Glob(_)) => true,
-            Some(Piece::Var { .. } | Piece::Unknown) => true,
+            Some(Piece::Glob(_) | Piece::Var { .. } | Piece::Unknown) => true,
             None => false,
         }
     }

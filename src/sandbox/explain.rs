@@ -1,0 +1,208 @@
+//! Was it the sandbox? Guesses from a failed command's output whether the sandbox stopped it, so that
+//! model and user are told, and the user may allow it once without.
+//!
+//! A guess in doubt says nothing: files may be unwritable for other reasons.
+
+use std::path::{Component, Path, PathBuf};
+
+use super::{LAUNCHER_FAILED, Policy};
+
+/// What the sandbox stopped.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Blocked {
+    /// `network`, `write`, `read` or `setup`.
+    pub kind: &'static str,
+    /// A sentence for the model and the user.
+    pub sentence: String,
+}
+
+const REFUSED: &[&str] = &[
+    "permission denied",
+    "operation not permitted",
+    "eacces",
+    "eperm",
+    "not permitted",
+];
+
+const NO_NETWORK: &[&str] = &[
+    "could not resolve host",
+    "couldn't resolve host",
+    "temporary failure in name resolution",
+    "name or service not known",
+    "failed to lookup address",
+    "getaddrinfo",
+    "eai_again",
+    "enotfound",
+    "network is unreachable",
+    "failed to establish a new connection",
+    "spurious network error",
+    "socket: operation not permitted",
+    "unable to connect",
+    "couldn't connect to server",
+    "failed to connect",
+    "dial tcp",
+    "unknown host",
+    "creating socket",
+    "socket()",
+    "unable to resolve",
+    "failed to open socket",
+];
+
+/// Says what the sandbox stopped, from the output and exit code (none: ended by a signal) of a command
+/// that ran in `cwd` under this policy. None if it succeeded or something else is the likely reason.
+pub fn explain(policy: &Policy, cwd: &Path, output: &str, exit: Option<i32>) -> Option<Blocked> {
+    if exit == Some(0) {
+        return None;
+    }
+    if exit == Some(LAUNCHER_FAILED) && output.contains("dunlin: the sandbox could not be set up") {
+        return Some(Blocked {
+            kind: "setup",
+            sentence: "The sandbox could not be set up, so the command did not run.".to_owned(),
+        });
+    }
+    // what failed stands at the end
+    let lines: Vec<&str> = output.lines().rev().take(200).collect();
+    if let Some(blocked) = lines.iter().find_map(|line| file(policy, cwd, line)) {
+        return Some(blocked);
+    }
+    let network = !policy.network
+        && lines.iter().any(|line| {
+            let line = line.to_lowercase();
+            NO_NETWORK.iter().any(|words| line.contains(words))
+                || (line.contains("socket") && REFUSED.iter().any(|words| line.contains(words)))
+        });
+    network.then(|| Blocked {
+        kind: "network",
+        sentence: "The sandbox blocked this: commands have no network. The user may allow it once \
+                   without the sandbox, or set sandbox.network = true."
+            .to_owned(),
+    })
+}
+
+/// A line that says that a file was refused, if the policy is why.
+fn file(policy: &Policy, cwd: &Path, line: &str) -> Option<Blocked> {
+    let lower = line.to_lowercase();
+    if !REFUSED.iter().any(|words| lower.contains(words)) {
+        return None;
+    }
+    let paths = paths(line, cwd);
+    let is_below = |path: &Path, dirs: &[PathBuf]| {
+        dirs.iter().any(|dir| {
+            path.starts_with(dir) || dir.canonicalize().is_ok_and(|d| path.starts_with(d))
+        })
+    };
+    if let Some(path) = paths.iter().find(|p| is_below(p, &policy.unreadable)) {
+        return Some(Blocked {
+            kind: "read",
+            sentence: format!(
+                "The sandbox blocked this: {} may hold secrets and can't be read by commands. The user may \
+                 allow it once without the sandbox.",
+                path.display()
+            ),
+        });
+    }
+    let path = paths
+        .iter()
+        .find(|p| !is_below(p, &policy.writable) && !is_device(p))?;
+    // a file that nobody may write would be refused without a sandbox as well
+    let reading = ["cannot open", "can't open", "exec"]
+        .iter()
+        .any(|w| lower.contains(w));
+    if reading && path.exists() && std::fs::File::open(path).is_err() {
+        return None;
+    }
+    Some(Blocked {
+        kind: "write",
+        sentence: format!(
+            "The sandbox blocked this: {} is outside the folders that commands may write (the worktree, \
+             temporary folders, sandbox.writable). The user may allow it once without the sandbox.",
+            path.display()
+        ),
+    })
+}
+
+fn is_device(path: &Path) -> bool {
+    path.starts_with("/dev") && !path.starts_with("/dev/shm")
+}
+
+/// Words of a line that look like paths, resolved by name.
+fn paths(line: &str, cwd: &Path) -> Vec<PathBuf> {
+    line.split(|c: char| {
+        c.is_whitespace() || matches!(c, '"' | '\'' | '`' | '‘' | '’' | '(' | ')' | ',' | '=')
+    })
+    .map(|word| word.trim_end_matches([':', '.', ';']))
+    .filter(|word| {
+        word.starts_with('/') && word.len() > 1 || word.starts_with("../") || *word == ".."
+    })
+    .map(|word| {
+        let mut out = PathBuf::new();
+        for part in cwd.join(word).components() {
+            match part {
+                Component::CurDir => {}
+                Component::ParentDir => {
+                    out.pop();
+                }
+                other => out.push(other),
+            }
+        }
+        out
+    })
+    .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn kind(output: &str, exit: i32) -> Option<&'static str> {
+        let policy = Policy {
+            writable: vec![PathBuf::from("/w"), PathBuf::from("/tmp")],
+            unreadable: vec![PathBuf::from("/h/.ssh")],
+            network: false,
+        };
+        explain(&policy, Path::new("/w/src"), output, Some(exit)).map(|b| b.kind)
+    }
+
+    #[test]
+    fn what_the_sandbox_stops_is_told_from_other_failures() {
+        for (output, expected) in [
+            (
+                "touch: cannot touch '/h/x': Permission denied",
+                Some("write"),
+            ),
+            ("bash: line 1: ../../x: Permission denied", Some("write")),
+            ("cat: /h/.ssh/id_rsa: Permission denied", Some("read")),
+            (
+                "error: EACCES: permission denied, mkdir '/h/.npm'",
+                Some("write"),
+            ),
+            ("curl: (6) Could not resolve host: x.y", Some("network")),
+            (
+                "OSError: socket: [Errno 1] Operation not permitted",
+                Some("network"),
+            ),
+            ("npm ERR! code EAI_AGAIN", Some("network")),
+            (
+                "dunlin: the sandbox could not be set up (x), so the command did not run.",
+                None,
+            ),
+            ("cat: /w/x: Permission denied", None),
+            ("bash: ./x.sh: Permission denied", None),
+            ("test failed", None),
+            ("", None),
+        ] {
+            assert_eq!(kind(output, 1), expected, "{output}");
+        }
+        assert_eq!(
+            kind("touch: cannot touch '/h/x': Permission denied", 0),
+            None
+        );
+        assert_eq!(
+            kind(
+                "dunlin: the sandbox could not be set up (x), so the command did not run.",
+                125
+            ),
+            Some("setup")
+        );
+    }
+}
