@@ -2,6 +2,8 @@
 //! first frame after a change of width. `cargo bench --bench transcript` prints the percentiles
 //! against the budgets of UX §2, then criterion's own figures.
 
+#![expect(clippy::print_stdout, reason = "its figures are what it is for")]
+
 use std::time::Duration;
 
 use criterion::Criterion;
@@ -137,7 +139,7 @@ fn frame(transcript: &mut Transcript, buffer: &mut Buffer, theme: &Theme) -> Dur
     buffer.reset();
     let area = buffer.area;
     transcript.render(area, buffer, &Look::new(theme, 0));
-    cpu() - start
+    cpu().saturating_sub(start)
 }
 
 fn report(what: &str, budget_us: u128, mut times: Vec<Duration>) {
@@ -182,7 +184,7 @@ fn percentiles(theme: &Theme) {
     report(
         &format!("find over 10,000 cells ({hits} hits)"),
         100_000,
-        vec![cpu() - start],
+        vec![cpu().saturating_sub(start)],
     );
     println!(
         "weight of 10,000 cells and layouts: {} KiB",
@@ -216,7 +218,7 @@ fn stream(theme: &Theme, what: &str, text: &str, per_frame: usize) {
             times.push(frame(&mut talk.transcript, &mut buffer, theme));
         }
     }
-    let total = cpu() - start;
+    let total = cpu().saturating_sub(start);
     println!(
         "{what}: {} deltas, {} frames, {} ms in all",
         deltas.len(),

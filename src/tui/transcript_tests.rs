@@ -425,6 +425,63 @@ fn a_compaction_streams_its_summary_and_folds_to_one_line() {
 }
 
 #[test]
+fn a_commands_own_first_and_last_line_show_not_the_notes_around_them() {
+    let mut talk = Talk::new();
+    talk.user("Go.");
+    let output = format!(
+        "one\n{}ten\n\n[the command exited with code 3]",
+        "x\n".repeat(8)
+    );
+    let facts = json!({"exit": 3, "lines": 10, "first": ["one", "x"], "last": ["x", "ten"]});
+    talk.done("bash", "make", &output, facts, 1_000);
+    let rows = talk.screen(80, 4);
+    assert_eq!(rows[1..3], ["    │ one", "    │ ten"]);
+    assert!(rows[3].starts_with("    ┊ 8 more lines"), "{rows:?}");
+    talk.done(
+        "bash",
+        "true",
+        "(no output)",
+        json!({"exit": 0, "lines": 0, "first": [], "last": []}),
+        1_000,
+    );
+    assert!(talk.screen(80, 1)[0].starts_with("  ✓ Ran true"));
+    talk.done(
+        "bash",
+        "serve",
+        "Started in the background.",
+        json!({"background": true, "exit": null}),
+        500,
+    );
+    assert!(talk.screen(80, 2)[0].contains("in the background"));
+}
+
+#[test]
+fn the_newest_plan_shows_and_older_ones_fold() {
+    let mut talk = Talk::new();
+    talk.user("Go.");
+    let plan = |second: &str| {
+        json!({"todos": [
+        {"content": "look", "status": "completed"}, {"content": "mend", "status": second}]})
+    };
+    talk.done("todo", "", "ok", plan("in_progress"), 1);
+    assert_eq!(
+        talk.screen(80, 3),
+        ["  ▾ Plan  1 of 2 done", "    ✓ look", "    ▸ mend"]
+    );
+    talk.done("todo", "", "ok", plan("completed"), 1);
+    assert_eq!(
+        talk.screen(80, 5),
+        [
+            "  ▸ Plan  1 of 2 done",
+            "",
+            "  ▾ Plan  2 of 2 done",
+            "    ✓ look",
+            "    ✓ mend"
+        ]
+    );
+}
+
+#[test]
 fn errors_say_what_why_and_what_to_do() {
     let mut talk = Talk::new();
     talk.user("Go.");

@@ -17,7 +17,7 @@ use super::row::Row;
 use super::wrap::{self, Prefix};
 
 /// Bytes after which a block is cut, at a line end if there is one.
-const WINDOW: usize = 16 * 1024;
+const WINDOW: usize = 8 * 1024;
 
 /// Lines of a fenced block that make one layout.
 const CODE_LINES: usize = 64;
@@ -25,8 +25,8 @@ const CODE_LINES: usize = 64;
 /// What a block is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
-    /// Markdown.
-    Prose,
+    /// Markdown; true if it goes on from a block that was cut.
+    Prose(bool),
     /// Lines of this fence, from 0, beginning with this line.
     Code { fence: u32, line: u32 },
 }
@@ -66,6 +66,8 @@ pub struct Stream {
     open_fence: Option<u32>,
     /// Bytes of the tail that were looked at for block starts.
     looked: usize,
+    /// True if the tail goes on from a block that was cut.
+    goes_on: bool,
 }
 
 impl Stream {
@@ -162,13 +164,13 @@ impl Stream {
                 let fence = self.fences.len().saturating_sub(1) as u32;
                 (Kind::Code { fence, line }, self.part(n))
             }
-            (None, None) => (Kind::Prose, self.part(n)),
+            (None, None) => (Kind::Prose(self.goes_on), self.part(n)),
         };
         let rows = match kind {
-            Kind::Prose => markdown::rows(text, page),
+            Kind::Prose(_) => markdown::rows(text, page),
             Kind::Code { fence, line } => self.code_rows(fence as usize, line as usize, text, page),
         };
-        let goes_on = matches!(kind, Kind::Code { line: 1.., .. });
+        let goes_on = matches!(kind, Kind::Code { line: 1.., .. } | Kind::Prose(true));
         if n == 0 || goes_on || rows.is_empty() {
             return rows;
         }
@@ -219,6 +221,7 @@ impl Stream {
             self.fences.push(fence);
             self.open_fence = Some(0);
             self.looked = 0;
+            self.goes_on = false;
             return true;
         }
         let full = tail.len() >= WINDOW;
@@ -232,16 +235,18 @@ impl Stream {
         if complete <= self.looked && !full {
             return false;
         }
-        let starts = block_starts(window.get(..complete).unwrap_or_default());
+        let starts = starts_up_to_fence(window.get(..complete).unwrap_or_default());
         let mut ends = starts.get(1..).unwrap_or_default().to_vec();
         if ends.is_empty() && full {
             ends.push(cut(window));
         }
+        let cut_here = starts.len() < 2 && full;
         self.looked = complete;
         let base = self.tail;
         for end in &ends {
             let end = base + end;
-            self.finish(end, Kind::Prose);
+            self.finish(end, Kind::Prose(self.goes_on));
+            self.goes_on = cut_here;
             let rest = self.source.get(end..).unwrap_or_default();
             if Fence::opened_by(rest.lines().next().unwrap_or_default(), 0).is_some() {
                 break;
@@ -268,6 +273,7 @@ impl Stream {
                 .is_some_and(|line| line.trim_matches([' ', '\t']).is_empty())
         {
             self.tail += end + 1;
+            self.goes_on = false;
             self.looked = 0;
         }
     }
@@ -395,6 +401,23 @@ fn dedent(text: &str, indent: usize) -> String {
     text.split_inclusive('\n')
         .map(|line| undented(line, indent))
         .collect()
+}
+
+/// Block starts up to the first fenced block: what follows a fence is looked at once it is closed,
+/// so parsing beyond it would be done again and again.
+fn starts_up_to_fence(text: &str) -> Vec<usize> {
+    let mut at = 0;
+    for line in text.split_inclusive('\n') {
+        if at > 0 && Fence::opened_by(line.trim_end_matches('\n'), 0).is_some() {
+            let starts = block_starts(text.get(..at + line.len()).unwrap_or_default());
+            if starts.last() == Some(&at) {
+                return starts;
+            }
+            break;
+        }
+        at += line.len();
+    }
+    block_starts(text)
 }
 
 /// Where top-level blocks begin: the starts of their lines, rising.
