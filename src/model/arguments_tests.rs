@@ -1,3 +1,5 @@
+//! Tests of arguments in fragments.
+
 use proptest::prelude::*;
 use serde_json::json;
 

@@ -1,3 +1,5 @@
+//! Tests of the framing: forms, limits, cuts.
+
 use proptest::prelude::*;
 
 use super::*;

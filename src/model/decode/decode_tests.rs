@@ -1,3 +1,5 @@
+//! Tests of the decoders beyond what recordings show; those are in `tests/it/wire`.
+
 use serde_json::{Value, json};
 
 use super::{Decoded, Decoder, Wire, decode_bytes};

@@ -1,3 +1,5 @@
+//! Tests of the classification beyond what recordings show; those are in `tests/it/wire`.
+
 use super::*;
 
 fn answer(status: u16, headers: &[(&str, &str)], body: &str) -> Fault {

@@ -208,7 +208,7 @@ fn json_soup() -> impl Strategy<Value = String> {
 }
 
 proptest! {
-    #![proptest_config(config(400))]
+    #![proptest_config(config(200))]
 
     #[test]
     fn any_bytes_are_survived(
@@ -261,7 +261,7 @@ fn damaged_streams_are_survived() {
         (any::<proptest::sample::Index>(), any::<u8>(), 0_u8..4),
         1..6,
     );
-    proptest!(config(400), |(
+    proptest!(config(200), |(
         which in any::<proptest::sample::Index>(), damage in damage, chunk in 1_usize..2000,
     )| {
         let (wire, mut body) = which.get(&bodies).clone();
