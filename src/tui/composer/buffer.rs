@@ -369,52 +369,38 @@ pub struct Row {
     pub cells: Vec<(usize, usize)>,
 }
 
+impl Row {
+    const fn at(byte: usize) -> Self {
+        Self {
+            range: byte..byte,
+            cells: Vec::new(),
+        }
+    }
+}
+
 /// Wraps text to `width` columns, at words where it can; `shown` gives the width of a grapheme.
 pub fn layout(text: &str, width: usize, shown: impl Fn(&str) -> usize) -> Vec<Row> {
     let width = width.max(2);
-    let mut rows = vec![Row {
-        range: 0..0,
-        cells: Vec::new(),
-    }];
+    let mut rows = vec![Row::at(0)];
     let mut col = 0;
+    // The cell after the row's last space: where it may be broken.
     let mut gap: Option<usize> = None;
     for (at, grapheme) in text.grapheme_indices(true) {
-        let row = rows.len() - 1;
         if grapheme == "\n" || grapheme == "\r\n" {
-            rows[row].cells.push((at, col));
-            rows[row].range.end = at;
-            let next = at + grapheme.len();
-            rows.push(Row {
-                range: next..next,
-                cells: Vec::new(),
-            });
+            if let Some(row) = rows.last_mut() {
+                row.cells.push((at, col));
+                row.range.end = at;
+            }
+            rows.push(Row::at(at + grapheme.len()));
             (col, gap) = (0, None);
             continue;
         }
         let wide = shown(grapheme).min(width);
-        if col + wide > width {
-            // The space that a row ends in may hang over its edge.
-            if grapheme == " " && gap != Some(row) {
-                gap = None;
-            }
-            let cut = match gap {
-                Some(cell) if cell > 0 && cell < rows[row].cells.len() => cell,
-                _ => rows[row].cells.len(),
-            };
-            let moved = rows[row].cells.split_off(cut);
-            let from = moved.first().map_or(at, |(byte, _)| *byte);
-            let base = moved.first().map_or(col, |(_, c)| *c);
-            rows[row].range.end = from;
-            col -= base;
-            let cells = moved
-                .into_iter()
-                .map(|(byte, c)| (byte, c - base))
-                .collect();
-            rows.push(Row {
-                range: from..from,
-                cells,
-            });
+        if grapheme == " " && col + wide > width {
             gap = None;
+        }
+        while col > 0 && col + wide > width {
+            col = break_row(&mut rows, gap.take(), (at, col));
         }
         if let Some(row) = rows.last_mut() {
             row.cells.push((at, col));
@@ -427,16 +413,34 @@ pub fn layout(text: &str, width: usize, shown: impl Fn(&str) -> usize) -> Vec<Ro
     }
     if col >= width {
         // The cursor needs a place after a full row.
-        rows.push(Row {
-            range: text.len()..text.len(),
-            cells: Vec::new(),
-        });
+        rows.push(Row::at(text.len()));
         col = 0;
     }
     if let Some(row) = rows.last_mut() {
         row.cells.push((text.len(), col));
     }
     rows
+}
+
+/// Moves what stands after the gap (nothing, without one) into a row of its own; gives its columns.
+fn break_row(rows: &mut Vec<Row>, gap: Option<usize>, end: (usize, usize)) -> usize {
+    let Some(row) = rows.last_mut() else { return 0 };
+    let whole = row.cells.len();
+    let moved = row.cells.split_off(
+        gap.filter(|cell| (1..whole).contains(cell))
+            .unwrap_or(whole),
+    );
+    let (from, base) = moved.first().copied().unwrap_or(end);
+    row.range.end = from;
+    let cells = moved
+        .into_iter()
+        .map(|(byte, col)| (byte, col - base))
+        .collect();
+    rows.push(Row {
+        cells,
+        ..Row::at(from)
+    });
+    end.1 - base
 }
 
 /// Row and column of a byte offset in a layout.

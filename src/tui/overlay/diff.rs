@@ -1,13 +1,17 @@
 //! The changes of the worktree: files at the left, hunks at the right.
 
+use std::ops::Range;
+
 use ratatui::buffer::Buffer as Cells;
 use ratatui::layout::{Position, Rect};
+use ratatui::style::{Modifier, Style};
 
 use super::{Frame, Intent, Outcome, footer};
-use crate::protocol::{DiffReport, DiffScope, FileDiff, FileStatus, Hunk, LineKind, Op};
+use crate::protocol::{DiffLine, DiffReport, DiffScope, FileDiff, FileStatus, Hunk, LineKind, Op};
 use crate::tui::input::Key;
 use crate::tui::keymap::{Action, Context, Keymap};
 use crate::tui::state::State;
+use crate::tui::text::intraline;
 use crate::tui::view::row::Row;
 
 /// Width of the file list, and columns from which on there is one.
@@ -359,7 +363,9 @@ fn hunk_rows(state: &State, hunk: &Hunk, width: usize) -> Vec<Row> {
             .fixed("@@ ", theme.dim())
             .text(&hunk.heading, theme.dim()),
     ];
-    for line in &hunk.lines {
+    let emphasis = theme.bold().add_modifier(Modifier::UNDERLINED);
+    let words = changed_words(&hunk.lines);
+    for (line, words) in hunk.lines.iter().zip(words) {
         let number = |n: Option<u32>| n.map_or(String::new(), |n| n.to_string());
         let (sign, style, tint) = match line.kind {
             LineKind::Context => (" ", theme.default(), theme.default()),
@@ -370,8 +376,8 @@ fn hunk_rows(state: &State, hunk: &Hunk, width: usize) -> Vec<Row> {
         let row = Row::new()
             .text(&numbers, theme.dim().patch(tint))
             .text(sign, style.patch(tint));
-        let text = line.text.replace('\t', "    ");
-        let row = row.text("   ", tint).text(&text, tint);
+        let row = row.text("   ", tint);
+        let row = words_row(row, &line.text, &words, (tint, emphasis.patch(tint)));
         let fill = width.saturating_sub(row.width());
         let plain = line.kind == LineKind::Context;
         rows.push(if plain {
@@ -382,4 +388,41 @@ fn hunk_rows(state: &State, hunk: &Hunk, width: usize) -> Vec<Row> {
     }
     rows.push(Row::new());
     rows
+}
+
+/// The changed words of each line: removed and added lines that face each other are compared.
+fn changed_words(lines: &[DiffLine]) -> Vec<Vec<Range<usize>>> {
+    let mut words = vec![Vec::new(); lines.len()];
+    let mut at = 0;
+    while at < lines.len() {
+        let run = |from: usize, kind| {
+            let after = lines.get(from..).unwrap_or_default();
+            after.iter().take_while(|line| line.kind == kind).count()
+        };
+        let removed = run(at, LineKind::Removed);
+        let added = run(at + removed, LineKind::Added);
+        for pair in 0..removed.min(added) {
+            let (old, new) = (at + pair, at + removed + pair);
+            (words[old], words[new]) = intraline::ranges(&lines[old].text, &lines[new].text);
+        }
+        at += (removed + added).max(1);
+    }
+    words
+}
+
+/// A line with its changed words marked; tabs are four columns.
+fn words_row(row: Row, text: &str, words: &[Range<usize>], styles: (Style, Style)) -> Row {
+    let piece = |from: usize, to: usize| {
+        let piece = text.get(from..to).unwrap_or_default();
+        piece.replace('\t', "    ")
+    };
+    let mut at = 0;
+    let mut row = row;
+    for word in words {
+        row = row
+            .text(&piece(at, word.start), styles.0)
+            .text(&piece(word.start, word.end), styles.1);
+        at = word.end;
+    }
+    row.text(&piece(at, text.len()), styles.0)
 }

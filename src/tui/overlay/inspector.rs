@@ -132,7 +132,7 @@ impl Inspector {
         None
     }
 
-    fn rows(&self, state: &State) -> Vec<Row> {
+    fn legend(&self, state: &State) -> Row {
         let theme = &state.theme;
         let gauge = self.gauge;
         let share = |n| format!("{:.1}%", n as f64 * 100.0 / gauge.window.max(1) as f64);
@@ -158,7 +158,12 @@ impl Inspector {
             );
             legend = legend.gap(5).text(&text, theme.dim());
         }
-        let mut rows = vec![legend, Row::new()];
+        legend
+    }
+
+    fn rows(&self, state: &State) -> Vec<Row> {
+        let theme = &state.theme;
+        let mut rows = vec![self.legend(state), Row::new()];
         for pair in self.facts.chunks(4) {
             let line = pair.iter().fold(Row::new().gap(2), |row, (label, value)| {
                 row.text(label, theme.dim())

@@ -322,6 +322,14 @@ impl Picker {
             height: frame.body.height.saturating_sub(2),
             ..frame.body
         };
+        self.draw_list(state, list, buf);
+        let hints = [(Action::ListDown, "down"), (Action::ListAccept, "choose")];
+        footer(state, &hints, Action::ListClose).draw(frame.footer, buf);
+        cursor
+    }
+
+    fn draw_list(&self, state: &State, list: Rect, buf: &mut Cells) {
+        let theme = &state.theme;
         let height = usize::from(list.height);
         let first = (self.selected + 1).saturating_sub(height.max(1));
         if self.hits.is_empty() {
@@ -364,9 +372,6 @@ impl Picker {
                 buf,
             );
         }
-        let hints = [(Action::ListDown, "down"), (Action::ListAccept, "choose")];
-        footer(state, &hints, Action::ListClose).draw(frame.footer, buf);
-        cursor
     }
 
     /// The query with its cursor, in the first row of `area`.

@@ -43,7 +43,26 @@ pub(super) fn draw(
     let cursor = picker.draw_query(state, frame.body, buf);
     let wide = area.width >= WIDE;
     let (rows, chosen) = list(picker, state, wide, now);
-    let preview = preview(picker, state);
+    list_and_preview(state, (&rows, chosen), &preview(picker, state), frame, buf);
+    let hints = [
+        (Action::ListAccept, "open"),
+        (Action::SessionFork, "fork"),
+        (Action::SessionScope, "scope"),
+    ];
+    footer(state, &hints, Action::ListClose).draw(frame.footer, buf);
+    cursor
+}
+
+/// The list as far as it fits, the chosen row in sight, and the preview under it.
+fn list_and_preview(
+    state: &State,
+    list: (&[Row], usize),
+    preview: &[Row],
+    frame: Frame,
+    buf: &mut Cells,
+) {
+    let theme = &state.theme;
+    let (rows, chosen) = list;
     let body = Rect {
         y: (frame.body.y + 2).min(frame.body.bottom()),
         height: frame.body.height.saturating_sub(2),
@@ -82,13 +101,6 @@ pub(super) fn draw(
         };
         super::draw_rows(preview.iter(), rest, buf);
     }
-    let hints = [
-        (Action::ListAccept, "open"),
-        (Action::SessionFork, "fork"),
-        (Action::SessionScope, "scope"),
-    ];
-    footer(state, &hints, Action::ListClose).draw(frame.footer, buf);
-    cursor
 }
 
 /// The rows with their headings, and which of them is the chosen one.

@@ -1,5 +1,6 @@
 //! The loop: input first, then signals, the agent, timers; drain what waits, draw once.
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use jiff::tz::TimeZone;
@@ -78,12 +79,6 @@ impl Link {
 
 /// Runs until the end.
 pub(super) async fn run(parts: Parts, connect: super::Connect) -> Result<Exit, TuiError> {
-    let Parts {
-        state,
-        screen,
-        parser,
-        initial_prompt,
-    } = parts;
     let stdin = Stdin::new()?;
     let mut signals = Signals::new()?;
     let (connected, mut connecting) = oneshot::channel();
@@ -93,28 +88,11 @@ pub(super) async fn run(parts: Parts, connect: super::Connect) -> Result<Exit, T
             let zone = TimeZone::system();
             drop(connected.send((connect(), zone)));
         })?;
-    let wake = std::sync::Arc::new(Notify::new());
-    let mut looping = Looping {
-        state,
-        screen,
-        parser,
-        frames: Frames::default(),
-        link: Link::default(),
-        clipboard: Clipboard::default(),
-        initial_prompt,
-        tick: None,
-        escape: None,
-        closing: None,
-        ended: None,
-        next: None,
-        suspend: false,
-        child_ran: false,
-    };
-    let waker = std::sync::Arc::clone(&wake);
-    looping
-        .state
-        .transcript
-        .set_waker(std::sync::Arc::new(move || waker.notify_one()));
+    let wake = Arc::new(Notify::new());
+    let mut looping = Looping::new(parts);
+    let waker = Arc::clone(&wake);
+    let transcript = &mut looping.state.transcript;
+    transcript.set_waker(Arc::new(move || waker.notify_one()));
     let mut inbox: Option<Inbox> = None;
     let mut asking = true;
     while looping.ended.is_none() {
@@ -156,6 +134,25 @@ async fn receive(inbox: &mut Option<Inbox>) -> Vec<Event> {
 }
 
 impl Looping {
+    fn new(parts: Parts) -> Self {
+        Self {
+            state: parts.state,
+            screen: parts.screen,
+            parser: parts.parser,
+            frames: Frames::default(),
+            link: Link::default(),
+            clipboard: Clipboard::default(),
+            initial_prompt: parts.initial_prompt,
+            tick: None,
+            escape: None,
+            closing: None,
+            ended: None,
+            next: None,
+            suspend: false,
+            child_ran: false,
+        }
+    }
+
     fn deadline(&self) -> Option<Instant> {
         let closing = self.closing.map(|(at, _)| at);
         [self.frames.due(), self.tick, self.escape, closing]

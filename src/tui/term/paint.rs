@@ -79,14 +79,14 @@ impl Painter {
         if self.stale {
             self.shown.reset();
         }
-        let changed = self.shown.diff_iter(&self.next).next().is_some();
+        let mut updates = self.shown.diff_iter(&self.next).peekable();
+        let changed = updates.peek().is_some();
         if changed || self.stale || cursor != self.cursor {
             self.bytes.extend_from_slice(BEGIN);
             if self.stale {
                 self.bytes.extend_from_slice(b"\x1b[0m\x1b[2J");
             }
             if changed {
-                let updates = self.shown.diff_iter(&self.next);
                 CrosstermBackend::new(&mut self.bytes).draw(updates)?;
             }
             if let Some(at) = cursor {

@@ -37,54 +37,42 @@ pub fn draw(state: &State, area: Rect, buf: &mut Cells) -> Option<Position> {
         usize::from(area.width.saturating_sub(margin)),
         style,
     );
-    let left = area.x + margin + 2;
+    let left = (area.x + margin + 2).min(area.right());
+    let inner = Rect {
+        x: left,
+        width: area.right() - left,
+        ..area
+    };
     if state.composer.is_empty() {
         if !state.has_begun() {
             let hint = Row::new().fixed("Ask, or describe a change", theme.dim());
-            let x = left.min(area.right());
-            hint.draw(
-                Rect {
-                    x,
-                    width: area.right() - x,
-                    height: 1,
-                    ..area
-                },
-                buf,
-            );
+            hint.draw(inner, buf);
         }
-        return Some(Position::new(
-            left.min(area.right().saturating_sub(1)),
-            area.y,
-        ));
+        return Some(Position::new(left.min(area.right() - 1), area.y));
     }
+    let (row, col) = text(state, inner, buf);
+    let x = (usize::from(left) + col).min(usize::from(area.right()) - 1);
+    Some(Position::new(x as u16, area.y + row))
+}
+
+/// Draws the rows around the cursor; gives its row and column.
+fn text(state: &State, area: Rect, buf: &mut Cells) -> (u16, usize) {
+    let buffer = &state.composer.buffer;
     let rows = state.composer.rows(state.composer_width());
-    let (row, col) = position(&rows, state.composer.buffer.cursor());
+    let (row, col) = position(&rows, buffer.cursor());
     let height = usize::from(area.height);
-    let first = row
-        .saturating_sub(height - 1)
-        .min(rows.len().saturating_sub(height));
-    let first = first.max((row + 1).saturating_sub(height));
+    let first = (row + 1).saturating_sub(height);
     for (at, line) in rows.iter().skip(first).take(height).enumerate() {
-        let text = state
-            .composer
-            .buffer
-            .text()
-            .get(line.range.clone())
-            .unwrap_or_default();
+        let text = buffer.text().get(line.range.clone()).unwrap_or_default();
         let y = area.y + at as u16;
-        let x = left.min(area.right());
-        line_row(state, text).draw(
-            Rect {
-                x,
-                y,
-                width: area.right() - x,
-                height: 1,
-            },
-            buf,
-        );
+        let place = Rect {
+            y,
+            height: 1,
+            ..area
+        };
+        line_row(state, text).draw(place, buf);
     }
-    let x = (usize::from(left) + col).min(usize::from(area.right().saturating_sub(1)));
-    Some(Position::new(x as u16, area.y + (row - first) as u16))
+    ((row - first) as u16, col)
 }
 
 fn line_row(state: &State, text: &str) -> Row {

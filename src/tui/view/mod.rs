@@ -59,15 +59,9 @@ pub fn draw(state: &mut State, buf: &mut Buffer, now: Millis) -> Drawn {
         .current()
         .map(|open| ask::sheet(state, open, width));
     let status = status::row(state, now);
-    let queue = if sheet.is_some() {
-        Vec::new()
-    } else {
-        status::queue(state)
-    };
-    let popup = if sheet.is_some() {
-        Vec::new()
-    } else {
-        composer::popup_rows(state)
+    let (queue, popup) = match sheet {
+        Some(_) => (Vec::new(), Vec::new()),
+        None => (status::queue(state), composer::popup_rows(state)),
     };
     let full = state.asks.current().is_some_and(|open| open.full);
     let bottom = match &sheet {

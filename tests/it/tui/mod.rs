@@ -3,7 +3,6 @@
 #![expect(
     clippy::expect_used,
     clippy::panic,
-    clippy::string_slice,
     reason = "a test may fail where it stands"
 )]
 
