@@ -55,8 +55,9 @@ pub use store::{Opened, SessionStore};
 /// A journal up to this size is read whole on opening: quicker than opening sled.
 const SMALL: u64 = 1 << 20;
 
-/// True if a panic on a thread of this name is caught by the store: sled panics on damaged files,
-/// and a panic hook must then neither restore the terminal nor print.
+/// True if a panic on a thread of this name is caught and told by the store (sled panics on damaged
+/// files). A panic hook must then neither restore the terminal nor print: the program goes on.
 pub fn panic_is_contained(thread: Option<&str>) -> bool {
-    thread == Some(view::THREAD)
+    let ours = [view::THREAD, syncer::THREAD, writer::THREAD];
+    thread.is_some_and(|name| ours.contains(&name) || name.starts_with("sled"))
 }

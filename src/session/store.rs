@@ -7,6 +7,7 @@ use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::mpsc::{Sender, channel};
+use std::time::Duration;
 
 use super::blob::Blobs;
 use super::commit::{Announce, Commit};
@@ -192,7 +193,7 @@ impl SessionStore {
         for _ in 0..2 {
             let (sender, answer) = channel();
             self.ask(ask(Box::new(move |result| drop(sender.send(result)))))?;
-            match answer.recv_timeout(PATIENCE) {
+            match answer.recv_timeout(self.patience()) {
                 Ok(result) => return result,
                 Err(_) => self.leave_view_behind(),
             }
@@ -207,12 +208,19 @@ impl SessionStore {
         for _ in 0..2 {
             let (sender, answer) = tokio::sync::oneshot::channel();
             self.ask(ask(Box::new(move |result| drop(sender.send(result)))))?;
-            match tokio::time::timeout(PATIENCE, answer).await {
+            match tokio::time::timeout(self.patience(), answer).await {
                 Ok(Ok(result)) => return result,
                 _ => self.leave_view_behind(),
             }
         }
         Err(hangs())
+    }
+
+    /// A view that is being made from a large journal is slow, not hanging.
+    fn patience(&self) -> Duration {
+        let journal = std::fs::metadata(self.inner.place.journal());
+        let megabytes = journal.map_or(0, |facts| facts.len() >> 20);
+        PATIENCE + Duration::from_millis(250 * megabytes)
     }
 
     fn leave_view_behind(&self) {

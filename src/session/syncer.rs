@@ -19,6 +19,9 @@ use super::place::{Place, sync_folder};
 use super::view::{Ask, Line};
 use crate::protocol::Fault;
 
+/// Name of the thread.
+pub(super) const THREAD: &str = "dunlin-sync";
+
 /// Whatever was written is synced and in the view after so long.
 const TICK: Duration = Duration::from_secs(1);
 
@@ -75,7 +78,7 @@ impl Syncer {
         let theirs = Arc::clone(&shared);
         let folder = job.place.folder.clone();
         std::thread::Builder::new()
-            .name("dunlin-sync".to_owned())
+            .name(THREAD.to_owned())
             .spawn(move || Thread::new(job, theirs).run())
             .map_err(|e| StoreError::io("start a thread for", &folder, e))?;
         Ok(Self { shared })

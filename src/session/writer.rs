@@ -18,6 +18,9 @@ use super::syncer::{self, Syncer};
 use super::view::{Ask, Line, PATIENCE};
 use crate::protocol::{Fault, FaultKind, MessageId, PartId};
 
+/// Name of the thread.
+pub(super) const THREAD: &str = "dunlin-store";
+
 /// What the handle sends to the thread.
 pub(super) enum Job {
     Commit(Commit),
@@ -82,7 +85,7 @@ pub(super) fn start(start: Start) -> Result<Sender<Job>, StoreError> {
     };
     let lock = start.lock;
     std::thread::Builder::new()
-        .name("dunlin-store".to_owned())
+        .name(THREAD.to_owned())
         .spawn(move || {
             let done = writer.run(&inbox);
             writer.finish();

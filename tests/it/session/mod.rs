@@ -8,6 +8,7 @@
 )]
 
 mod basics;
+mod copies;
 mod damage;
 mod disk_full;
 mod kill;
