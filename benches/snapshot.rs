@@ -7,7 +7,6 @@
 #![expect(
     clippy::unwrap_used,
     clippy::print_stdout,
-    missing_docs,
     reason = "a benchmark that cannot run must stop and say so"
 )]
 

@@ -15,8 +15,10 @@ fn a_subfolder_of_a_repository_follows_its_rules_and_its_index() {
     world.sh("echo 'er/*.gen' > src/.gitignore; mkdir -p src/deep/er");
     world.commit();
     for watch in [true, false] {
-        let mut settings = dunlin::config::used::SnapshotSettings::default();
-        settings.watch = watch;
+        let settings = dunlin::config::used::SnapshotSettings {
+            watch,
+            ..Default::default()
+        };
         let snapshots =
             dunlin::snapshot::Snapshots::open(world.path("src"), world.store(), None, settings);
         let check = |hints, what: &str| {

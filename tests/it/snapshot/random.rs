@@ -32,12 +32,8 @@ fn operation() -> impl Strategy<Value = String> {
 
 /// Batches of operations; after each a snapshot is taken.
 fn batches() -> impl Strategy<Value = Vec<String>> {
-    let batch = prop::collection::vec(operation(), 1..7).prop_map(|operations| {
-        operations
-            .iter()
-            .map(|o| format!("( {o} ) 2>/dev/null || :\n"))
-            .collect()
-    });
+    let operation = operation().prop_map(|o| format!("( {o} ) 2>/dev/null || :"));
+    let batch = prop::collection::vec(operation, 1..7).prop_map(|lines| lines.join("\n"));
     prop::collection::vec(batch, 1..6)
 }
 

@@ -10,8 +10,11 @@ use dunlin::snapshot::{Hints, collect, disk_use};
 
 use super::world::{World, contents};
 
-/// Every file below: path, size, both times, inode, content.
-fn listing(root: &Path) -> Vec<(PathBuf, u64, (i64, i64), (i64, i64), u64, Vec<u8>)> {
+/// Path, size, both times, inode, content.
+type Listed = (PathBuf, u64, (i64, i64), (i64, i64), u64, Vec<u8>);
+
+/// Every file below.
+fn listing(root: &Path) -> Vec<Listed> {
     let mut out = Vec::new();
     let mut todo = vec![root.to_owned()];
     while let Some(dir) = todo.pop() {
@@ -68,7 +71,7 @@ fn nothing_in_the_users_git_folder_is_written() {
         .wait(snapshots.gc(&[], SnapshotSettings::default()))
         .unwrap();
     assert_eq!(listing(&git), before);
-    assert!(!world.read("l").is_some());
+    assert!(world.read("l").is_none());
 }
 
 #[test]
