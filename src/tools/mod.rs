@@ -12,15 +12,24 @@ pub mod edit;
 pub(crate) mod file;
 pub mod output;
 pub mod patch;
+pub mod question;
 pub mod read;
 pub mod reads;
+pub mod registry;
+pub mod search;
+pub mod skill;
 pub(crate) mod suggest;
 #[cfg(test)]
 pub(crate) mod test_world;
 pub mod text;
+pub mod todo;
 pub mod workspace;
 pub mod write;
 
 pub use contract::{
     Access, AskUser, BlobSink, Failure, Need, Progress, ProgressUpdate, Success, Tool, ToolContext,
 };
+pub use registry::{ToolSettings, by_name, offered, registry};
+
+#[cfg(test)]
+mod small_tests;

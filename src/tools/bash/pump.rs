@@ -148,26 +148,19 @@ impl Running {
 
     /// Takes what is in the pipe, up to one piece. True if there was anything.
     async fn take(&mut self, open: &mut bool) -> bool {
-        let mut bytes = Vec::new();
+        // small outputs get a small buffer; spare capacity is read into without being zeroed first
+        let mut bytes: Vec<u8> = Vec::with_capacity(16 * 1024);
         while *open && bytes.len() < PIECE {
-            let at = bytes.len();
-            // small outputs get a small buffer
-            let room = if at == 0 { 16 * 1024 } else { PIECE - at };
-            bytes.resize(at + room, 0);
-            match self.pipe.try_read(&mut bytes[at..]) {
+            if bytes.len() == bytes.capacity() {
+                bytes.reserve_exact(PIECE - bytes.len());
+            }
+            match self.pipe.try_read_buf(&mut bytes) {
                 Ok(0) => *open = false,
-                Ok(read) => {
-                    bytes.truncate(at + read);
-                    continue;
-                }
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                    bytes.truncate(at);
-                    break;
-                }
+                Ok(_) => {}
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(_broken) => *open = false,
             }
-            bytes.truncate(at);
         }
         if bytes.is_empty() {
             return false;

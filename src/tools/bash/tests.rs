@@ -192,6 +192,58 @@ async fn a_flood_is_cut_saved_whole_and_costs_little() {
     assert!(text.ends_with(b"\nthe end\n") && text[..99].iter().all(|byte| *byte == b'x'));
 }
 
+/// `DUNLIN_FLOOD_MIB=4096` makes it a measurement: it prints its time, that of `cat > /dev/null`, and
+/// the most memory that this process ever had.
+#[expect(clippy::print_stdout, reason = "it is a measurement when asked for")]
+#[tokio::test]
+async fn a_flood_of_any_size_leaves_memory_as_it_was() {
+    let asked = std::env::var("DUNLIN_FLOOD_MIB")
+        .ok()
+        .and_then(|size| size.parse::<u64>().ok());
+    let mib = asked.unwrap_or(64);
+    let world = world();
+    let resident = || {
+        let status = fs::read_to_string("/proc/self/status").expect("status");
+        let line = status
+            .lines()
+            .find(|line| line.starts_with("VmHWM"))
+            .expect("a peak");
+        let number: u64 = line
+            .split_whitespace()
+            .nth(1)
+            .expect("a number")
+            .parse()
+            .expect("KiB");
+        number / 1024
+    };
+    let flood = format!(
+        "yes 0123456789012345678901234567890 | head -c {}",
+        mib << 20
+    );
+    let begin = Clock::now();
+    let done = world
+        .run(json!({"command": flood, "timeout": 600_000}))
+        .await
+        .expect("it ran");
+    let ours = begin.elapsed();
+    assert_eq!(done.metadata["bytes"], json!(mib << 20));
+    assert_eq!(
+        fs::metadata(&done.truncated.expect("saved").path)
+            .expect("the file")
+            .len(),
+        mib << 20
+    );
+    if asked.is_some() {
+        let begin = Clock::now();
+        world.command(&format!("{flood} | cat > /dev/null")).await;
+        println!(
+            "flood of {mib} MiB: {ours:?}, cat: {:?}, peak {} MiB",
+            begin.elapsed(),
+            resident()
+        );
+    }
+}
+
 #[tokio::test]
 async fn a_time_limit_kills_and_says_so() {
     let world = world();

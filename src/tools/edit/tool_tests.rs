@@ -50,7 +50,7 @@ async fn an_edit_changes_the_file_and_tells_what_it_did() {
             .contains("@@ -1,3 +1,4 @@")
     );
     assert_eq!(done.metadata["hunks"][0]["lines"][1]["kind"], "removed");
-    assert_eq!(done.wrote, [path.clone()]);
+    assert_eq!(done.wrote, std::slice::from_ref(&path));
     assert_eq!(
         fs::metadata(&path).expect("metadata").permissions().mode() & 0o777,
         0o750

@@ -87,11 +87,14 @@ pub fn apply_patch(
     Ok(state.changes())
 }
 
+/// A file's bytes; none if it does not exist.
+type Content = Option<Vec<u8>>;
+
 /// The files as the operations so far leave them.
 struct State<'a> {
     source: &'a dyn PatchSource,
     /// Before and now.
-    files: BTreeMap<String, (Option<Vec<u8>>, Option<Vec<u8>>)>,
+    files: BTreeMap<String, (Content, Content)>,
     order: Vec<String>,
 }
 

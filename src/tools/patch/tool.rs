@@ -141,7 +141,9 @@ impl PatchSource for Disk<'_> {
             ));
         }
         let text = resolved.into_os_string().into_string();
-        text.map_err(|_| format!("The name of {path} is not valid Unicode; use a command for it."))
+        text.map_err(|_name| {
+            format!("The name of {path} is not valid Unicode; use a command for it.")
+        })
     }
 
     fn read(&self, name: &str) -> Result<Option<Vec<u8>>, String> {
@@ -242,16 +244,13 @@ fn commit(change: &Change, context: &ToolContext) -> Result<(), String> {
     if now != change.before {
         return Err(format!("{name} changed while the patch was applied."));
     }
-    match &change.after {
-        Some(bytes) => {
-            let saved = save(path, bytes, meta.as_ref())?;
-            context.reads.record(path, Some(bytes), &saved, file::now());
-        }
-        None => {
-            std::fs::remove_file(path)
-                .map_err(|error| format!("{name} could not be deleted: {error}."))?;
-            context.reads.forget(path);
-        }
+    if let Some(bytes) = &change.after {
+        let saved = save(path, bytes, meta.as_ref())?;
+        context.reads.record(path, Some(bytes), &saved, file::now());
+    } else {
+        std::fs::remove_file(path)
+            .map_err(|error| format!("{name} could not be deleted: {error}."))?;
+        context.reads.forget(path);
     }
     Ok(())
 }

@@ -1,0 +1,131 @@
+//! `question`: asks the user, with options.
+
+use futures_util::future::BoxFuture;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::arguments::Form;
+use super::{Access, Failure, Success, Tool, ToolContext};
+use crate::protocol::tool::INTERRUPTED_OUTPUT;
+
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+struct Input {
+    /// The question, complete and clear without the conversation.
+    question: String,
+    /// Answers to choose from, the recommended one first. The user may also answer freely.
+    #[serde(default)]
+    options: Vec<String>,
+}
+
+/// `question`.
+#[derive(Debug)]
+pub struct Question {
+    form: Form,
+}
+
+impl Question {
+    /// The tool.
+    pub fn new() -> Self {
+        let aliases = &[
+            ("prompt", "question"),
+            ("choices", "options"),
+            ("answers", "options"),
+        ];
+        Self {
+            form: Form::of::<Input>("question", aliases),
+        }
+    }
+}
+
+impl Default for Question {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Tool for Question {
+    fn name(&self) -> &'static str {
+        "question"
+    }
+
+    fn description(&self) -> String {
+        "Asks the user something that only the user can decide, and waits for the answer. Do not ask \
+         for permission (that happens by itself) or for what you can find out.\n\
+         Example: {\"question\": \"Which database should the tests use?\", \"options\": [\"SQLite in \
+         memory\", \"PostgreSQL in Docker\"]}"
+            .to_owned()
+    }
+
+    fn schema(&self) -> Value {
+        self.form.schema()
+    }
+
+    fn access(&self, input: &Value, _context: &ToolContext) -> Result<Access, String> {
+        let input: Input = self.form.read(input)?;
+        Ok(Access {
+            title: title(&input.question),
+            needs: Vec::new(),
+            writes: Vec::new(),
+            can_write: false,
+            says: String::new(),
+        })
+    }
+
+    fn run(
+        &self,
+        input: Value,
+        context: ToolContext,
+    ) -> BoxFuture<'static, Result<Success, Failure>> {
+        let input = self.form.read::<Input>(&input);
+        Box::pin(async move {
+            let input = input?;
+            if input.question.trim().is_empty() {
+                return Err(Failure::new(
+                    "`question` of `question` is empty; ask something.",
+                ));
+            }
+            let title = title(&input.question);
+            let Some(user) = &context.ask else {
+                return Err(Failure {
+                    message: "Nobody can answer: this session runs without a user. Decide yourself, and say \
+                              in your answer what you assumed."
+                        .to_owned(),
+                    title,
+                    ..Failure::default()
+                });
+            };
+            let asked = user.ask(context.part, input.question, input.options);
+            let answer = tokio::select! {
+                biased;
+                () = context.cancel.cancelled() => return Err(Failure::new(INTERRUPTED_OUTPUT)),
+                answer = asked => answer,
+            };
+            match answer {
+                Some(answer) => Ok(Success {
+                    output: format!("The user answered: {answer}"),
+                    title,
+                    metadata: json!({"answer": answer}),
+                    ..Success::default()
+                }),
+                None => Err(Failure {
+                    message: "The user dismissed the question without an answer. Go on without it, or stop \
+                              and say what you need."
+                        .to_owned(),
+                    title,
+                    ..Failure::default()
+                }),
+            }
+        })
+    }
+}
+
+fn title(question: &str) -> String {
+    question
+        .lines()
+        .next()
+        .unwrap_or_default()
+        .chars()
+        .take(120)
+        .collect()
+}
