@@ -1,12 +1,15 @@
 //! The composition root: reads the configuration, builds every part and passes it in. Nothing else
 //! in the crate builds a store, a registry, tools or snapshots.
 
+pub mod confine;
+
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::agent::driver::{Agent, Begin, Ports};
+use crate::config::grants::Grants;
 use crate::config::paths::Paths;
-use crate::config::{Config, agents, instructions, trust};
+use crate::config::{Config, agents, instructions, skills, trust};
 use crate::context::prompt::Environment;
 use crate::error::AppError;
 use crate::model::provider::Registry;
@@ -15,7 +18,11 @@ use crate::protocol::link::{OpReceiver, Outbox};
 use crate::protocol::{Mode, ModelRef};
 use crate::session::Project;
 use crate::snapshot::Snapshots;
+use crate::tools::bash::{Environment as CommandEnvironment, Jobs};
+use crate::tools::blocking::Blocking;
+use crate::tools::registry::{ToolSettings, offered, registry as build_tools};
 use crate::tools::workspace::{Places, Workspace};
+use confine::Confinement;
 
 /// What the command line decided.
 #[derive(Debug, Clone, Default)]
@@ -137,7 +144,12 @@ pub fn ports(ground: Ground, wishes: &Wishes, outbox: Outbox) -> Result<Ports, A
         ..
     } = ground.clone();
     let models = Arc::new(registry(&ground));
+    for fault in models.problems() {
+        let (level, text) = (crate::protocol::NoticeLevel::Warning, fault.to_string());
+        outbox.send([crate::protocol::Event::Notice { level, text }]);
+    }
     let model = config.model.clone().or_else(|| models.default_model());
+    warm(&models);
     let project = Project::open(&paths.data_dir, &worktree)?;
     let snapshots = Snapshots::open(
         worktree.clone(),
@@ -149,8 +161,8 @@ pub fn ports(ground: Ground, wishes: &Wishes, outbox: Outbox) -> Result<Ports, A
     let mut warnings = Vec::new();
     let agent_folders = agents::folders(&paths.config_dir, &worktree, trusted, "agents");
     let agents = agents::agents(&agent_folders, &mut warnings);
-    let skill_folders = agents::folders(&paths.config_dir, &worktree, trusted, "skills");
-    let sandbox = crate::sandbox::choose(&config.sandbox, &worktree, &paths);
+    let skill_folders = skills::folders(&paths.config_dir, &worktree, trusted);
+    let sandbox = Confinement::choose(&config.sandbox, &worktree, &paths);
     let places = Places {
         home: Some(paths.home.clone()),
         temp: vec![std::env::temp_dir()],
@@ -158,7 +170,20 @@ pub fn ports(ground: Ground, wishes: &Wishes, outbox: Outbox) -> Result<Ports, A
         secrets: vec![paths.config_dir.join("auth.json")],
     };
     let workspace = Arc::new(Workspace::new(&worktree, &folder, &places));
-    let tools = tools(&config);
+    let blocking = Blocking::new(4);
+    let jobs = Arc::new(Jobs::new());
+    let tools = build_tools(ToolSettings {
+        environment: CommandEnvironment::new(
+            std::env::vars_os(),
+            &models.key_variables(),
+            &config.bash.env,
+        ),
+        bash: config.bash.clone(),
+        wrapper: sandbox.wrapper(),
+        jobs,
+        skills: skill_folders.clone(),
+        blocking: blocking.clone(),
+    });
     let branch = branch(&worktree);
     let environment = Environment {
         worktree: worktree.to_string_lossy().into_owned(),
@@ -180,6 +205,11 @@ pub fn ports(ground: Ground, wishes: &Wishes, outbox: Outbox) -> Result<Ports, A
         let level = crate::protocol::NoticeLevel::Warning;
         outbox.send([crate::protocol::Event::Notice { level, text }]);
     }
+    let grants = Grants::new(&worktree, &paths.data_dir);
+    if let Err(text) = grants.layer(trusted) {
+        let level = crate::protocol::NoticeLevel::Warning;
+        outbox.send([crate::protocol::Event::Notice { level, text }]);
+    }
     Ok(Ports {
         chosen_model: wishes.model.clone(),
         chosen_mode: wishes.mode,
@@ -198,24 +228,26 @@ pub fn ports(ground: Ground, wishes: &Wishes, outbox: Outbox) -> Result<Ports, A
         readable: skill_folders,
         sandboxed: sandbox.is_on(),
         sandbox: sandbox.label(),
-        blocking: crate::tools::blocking::Blocking::new(4),
+        blocking,
+        grants,
+        trusted,
+        network: Arc::new(sandbox.network(&config.sandbox)),
         outbox,
         headless: wishes.headless,
         config,
     })
 }
 
-fn tools(config: &Config) -> Vec<Arc<dyn crate::tools::Tool>> {
-    use crate::tools::{bash, blocking::Blocking, edit, patch, read, write};
-    let jobs = Arc::new(bash::Jobs::new());
-    let blocking = Blocking::new(4);
-    let env = bash::Environment::new(std::env::vars_os(), &[], &config.bash.env);
-    vec![
-        Arc::new(bash::Bash::new(config.bash.clone(), env, None, Arc::clone(&jobs))),
-        Arc::new(read::Read::new(blocking.clone())),
-        Arc::new(edit::Edit::new(blocking.clone())),
-        Arc::new(write::Write::new(blocking)),
-    ]
+/// The catalog and the HTTPS client cost milliseconds: made ready while the user types.
+fn warm(models: &Arc<Registry>) {
+    let models = Arc::clone(models);
+    let spawned = std::thread::Builder::new()
+        .name("dunlin-warm".to_owned())
+        .spawn(move || models.warm());
+    if let Err(error) = spawned {
+        // Then the first request builds them.
+        tracing::warn!(%error, "nothing was warmed");
+    }
 }
 
 /// Branch of a repository, read from its HEAD; empty outside git or on a detached HEAD.

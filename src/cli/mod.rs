@@ -16,13 +16,8 @@ use arguments::{Arguments, Command};
 /// Runs the program with the process's own arguments; returns its exit code.
 pub fn main() -> u8 {
     // Applies a sandbox to itself and becomes the command: before anything else is set up.
-    let mut own = std::env::args_os();
-    own.next();
-    if own
-        .next()
-        .is_some_and(|first| first == crate::sandbox::LAUNCHER)
-    {
-        return crate::sandbox::launcher_main(own);
+    if let Some(code) = crate::sandbox::launcher_main(std::env::args_os()) {
+        return u8::try_from(code).unwrap_or(exit::ERROR);
     }
     let arguments = match Arguments::try_parse() {
         Ok(arguments) => arguments,

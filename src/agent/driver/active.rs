@@ -130,7 +130,7 @@ impl Active {
         values: BTreeMap<String, serde_json::Value>,
         (stream_sender, back): (mpsc::Sender<Streamed>, mpsc::UnboundedSender<Back>),
     ) -> Self {
-        let specs = ports.tool_specs(&info.agent);
+        let specs = ports.tool_specs(&info.agent, &info.model);
         let system_stable: Arc<str> = ports.system_stable(&info.agent).into();
         let system_dynamic: Arc<str> = ports.system_dynamic().into();
         let overhead = overhead(&system_stable, &system_dynamic, &specs);
@@ -219,7 +219,7 @@ impl Active {
     /// An agent or a mode may have changed what the model is offered.
     pub(crate) fn refresh_agent(&mut self, ports: &Ports) {
         let agent = self.turn.info().agent.clone();
-        self.specs = ports.tool_specs(&agent);
+        self.specs = ports.tool_specs(&agent, &self.turn.info().model);
         self.system_stable = ports.system_stable(&agent).into();
         self.turn.set_overhead(overhead(
             &self.system_stable,

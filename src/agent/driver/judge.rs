@@ -1,5 +1,7 @@
 //! Tool access → permission words → judgement, and the grants that answers leave behind.
 
+use std::sync::Arc;
+
 use serde_json::Value;
 
 use super::Agent;
@@ -96,6 +98,10 @@ impl Agent {
                 rules: agent.permission.clone(),
             });
         }
+        // A file that nobody vouches for grants nothing; the start has said so.
+        if let Ok(granted) = self.ports.grants.layer(self.ports.trusted) {
+            layers.push(granted);
+        }
         layers.push(RuleLayer {
             owner: "session".to_owned(),
             rules: self.active.grants.clone(),
@@ -115,7 +121,7 @@ impl Agent {
             writable: self.ports.config.sandbox.writable.clone(),
             home: self.ports.paths.home.clone(),
             sandboxed: self.ports.sandboxed,
-            resolve: None,
+            resolve: Some(Arc::new(crate::config::paths::resolve)),
         }
     }
 
@@ -138,7 +144,7 @@ impl Agent {
             store.commit(Commit::soon(vec![record], Vec::new()));
         }
         if scope == GrantScope::Project
-            && let Err(error) = crate::config::grants::store(&self.ports.worktree, &rule)
+            && let Err(error) = self.ports.grants.add(tool, pattern, self.ports.trusted)
         {
             let text = format!(
                 "The permission holds for this session only: it could not be stored for the project. {error}"

@@ -22,7 +22,7 @@ use std::time::Duration;
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 
-pub use ports::Ports;
+pub use ports::{NetworkSwitch, Ports};
 
 use super::input::{Input, StreamId};
 use crate::model::Delta;

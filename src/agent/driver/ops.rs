@@ -98,6 +98,7 @@ impl Agent {
                 let info = opened.info().clone();
                 self.active.model = Some(opened);
                 self.input(Input::SetModel(Box::new(info)));
+                self.active.refresh_agent(&self.ports);
             }
             Err(error) => self
                 .active

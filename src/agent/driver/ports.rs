@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use crate::config::Config;
 use crate::config::agents::AgentDef;
+use crate::config::grants::Grants;
 use crate::config::instructions::Instruction;
 use crate::config::paths::Paths;
 use crate::context::prompt::{self, Environment, Instructions};
@@ -17,6 +18,12 @@ use crate::session::Project;
 use crate::snapshot::Snapshots;
 use crate::tools::blocking::Blocking;
 use crate::tools::{Tool, workspace::Workspace};
+
+/// Opens or closes the network for commands; the sandbox stands behind it.
+pub trait NetworkSwitch: Send + Sync + std::fmt::Debug {
+    /// A command is about to run in this mode.
+    fn set(&self, mode: Mode);
+}
 
 /// Everything outside the turn that the agent uses.
 #[derive(Debug)]
@@ -57,6 +64,12 @@ pub struct Ports {
     pub sandbox: String,
     /// True if commands run in a sandbox.
     pub sandboxed: bool,
+    /// Answers that are kept for the project.
+    pub grants: Grants,
+    /// True if the user trusts the folder.
+    pub trusted: bool,
+    /// Opens the network for commands by the mode.
+    pub network: Arc<dyn NetworkSwitch>,
     /// Threads for what blocks.
     pub blocking: Blocking,
     /// Where events go.
@@ -112,11 +125,18 @@ impl Ports {
     }
 
     /// What an agent's tools look like to a model.
-    pub fn tool_specs(&self, agent: &str) -> Arc<[ToolSpec]> {
+    pub fn tool_specs(&self, agent: &str, model: &ModelRef) -> Arc<[ToolSpec]> {
+        // Models that were trained on patches get `apply_patch`, all others `edit`.
+        let hidden = if prefers_patches(model) {
+            "edit"
+        } else {
+            "apply_patch"
+        };
         let def = self.agent(agent);
         self.tools
             .iter()
             .filter(|tool| def.is_none_or(|d| d.has_tool(tool.name())))
+            .filter(|tool| tool.name() != hidden)
             .map(|tool| ToolSpec {
                 name: tool.name().to_owned(),
                 description: tool.description(),
@@ -124,4 +144,9 @@ impl Ports {
             })
             .collect()
     }
+}
+
+fn prefers_patches(model: &ModelRef) -> bool {
+    let name = model.model.rsplit('/').next().unwrap_or_default();
+    name.starts_with("gpt-5") || name.starts_with("gpt-4.1") || name.contains("codex")
 }

@@ -52,6 +52,7 @@ impl Agent {
             let result = Err(Failure::new(format!("There is no tool {name}.")));
             return Some(Input::ToolEnded { part, result });
         };
+        self.ports.network.set(self.active.turn.info().mode);
         let mut context = self.tool_context(part);
         let (progress, updates) = watch::channel(ProgressUpdate::default());
         context.progress = progress;

@@ -3,7 +3,7 @@
 use std::io::IsTerminal;
 
 use super::{Outcome, ground};
-use crate::app;
+use crate::app::{self, confine::Confinement};
 use crate::cli::arguments::Options;
 use crate::cli::print;
 use crate::headless::exit;
@@ -94,7 +94,7 @@ fn repository(ground: &app::Ground) -> Finding {
 }
 
 fn sandbox(ground: &app::Ground) -> Finding {
-    let chosen = crate::sandbox::choose(&ground.config.sandbox, &ground.worktree, &ground.paths);
+    let chosen = Confinement::choose(&ground.config.sandbox, &ground.worktree, &ground.paths);
     Finding {
         good: chosen.is_on(),
         what: "sandbox",

@@ -47,6 +47,11 @@ pub(super) struct Provider {
 }
 
 impl Provider {
+    /// Names of the variables that its key is looked for in.
+    pub(super) fn key_variables(&self) -> &[String] {
+        &self.key_env
+    }
+
     pub(super) fn built_in(
         spec: &Spec,
         settings: Option<&ProviderSettings>,

@@ -99,6 +99,14 @@ impl Registry {
         self.http.warm();
     }
 
+    /// Names of all variables that may hold a provider's key: commands must not see them.
+    pub fn key_variables(&self) -> Vec<String> {
+        self.providers
+            .values()
+            .flat_map(|p| p.key_variables().iter().cloned())
+            .collect()
+    }
+
     /// What was wrong with the configuration of providers and the stored keys.
     pub fn problems(&self) -> &[Fault] {
         &self.problems

@@ -4,6 +4,7 @@
 //! hands the rest (KILL after 2 s, reaping) to a task of its own, so whoever was cancelled need not
 //! wait. It knows nothing of output.
 
+use std::ffi::{OsStr, OsString};
 use std::io;
 use std::path::PathBuf;
 use std::process::{ExitStatus, Stdio};
@@ -26,10 +27,10 @@ const PIPE: usize = 1 << 20;
 
 /// Prepares a command before it is started; the sandbox stands behind it.
 pub trait CommandWrapper: Send + Sync + std::fmt::Debug {
-    /// Adds restrictions to the command. `cwd`, environment and standard streams are set already.
-    fn prepare(&self, command: &mut Command);
+    /// The command that confines itself and then runs `program` with `args`.
+    fn wrap(&self, program: &OsStr, args: &[OsString]) -> (OsString, Vec<OsString>);
 
-    /// True if `prepare` makes the child the leader of a new session (`setsid`): then it has no
+    /// True if the wrapped command makes itself the leader of a new session (`setsid`): then it has no
     /// terminal to write to, and dunlin must not make it a group leader before.
     fn makes_session(&self) -> bool {
         false
@@ -60,10 +61,14 @@ pub(super) fn start(spec: &Spec) -> io::Result<(Group, pipe::Receiver)> {
     let (reader, writer) = io::pipe()?;
     // only speed depends on it
     drop(set_pipe_size(&reader));
-    let mut command = Command::new(&spec.shell);
+    let words = [OsString::from("-c"), OsString::from(&spec.command)];
+    let (program, args) = match &spec.wrapper {
+        Some(wrapper) => wrapper.wrap(spec.shell.as_os_str(), &words),
+        None => (spec.shell.clone().into_os_string(), words.to_vec()),
+    };
+    let mut command = Command::new(program);
     command
-        .arg("-c")
-        .arg(&spec.command)
+        .args(args)
         .current_dir(&spec.cwd)
         .env_clear()
         .envs(spec.environment.variables())
@@ -76,9 +81,6 @@ pub(super) fn start(spec: &Spec) -> io::Result<(Group, pipe::Receiver)> {
         .is_some_and(|wrapper| wrapper.makes_session());
     if !own_session {
         command.process_group(0);
-    }
-    if let Some(wrapper) = &spec.wrapper {
-        wrapper.prepare(&mut command);
     }
     let child = command.spawn()?;
     // `command` holds our copies of the writing end: without this the pipe would never end
