@@ -3,36 +3,46 @@
 //! Linux only, by /proc; elsewhere the group is all that is known. What was adopted by init before we
 //! looked (a real daemon) is not found, on purpose.
 
-use rustix::process::{Pid, Signal, getpgid, kill_process};
+use rustix::process::{Pid, Signal, kill_process};
 
 /// A process and when it started: a pid alone may mean somebody else later.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Stray {
-    pid: Pid,
+    pid: i32,
     started: u64,
 }
 
-/// Descendants of `leader` outside of its group.
+/// A process as /proc shows it.
+#[derive(Debug, Clone, Copy)]
+struct Seen {
+    pid: i32,
+    parent: i32,
+    group: i32,
+    started: u64,
+    dead: bool,
+}
+
+/// Descendants of whoever is in the group of `leader`, outside of that group.
 pub(super) fn strays(leader: Pid) -> Vec<Stray> {
+    let leader = leader.as_raw_nonzero().get();
     let all = processes();
-    let mut family = vec![leader];
+    let members = all.iter().filter(|seen| seen.group == leader);
+    let mut family: Vec<i32> = members.map(|seen| seen.pid).collect();
     let mut index = 0;
     while let Some(parent) = family.get(index).copied() {
         index += 1;
-        let children = all
-            .iter()
-            .filter(|(_, of, _)| *of == parent)
-            .map(|(pid, ..)| *pid);
-        let new: Vec<Pid> = children.filter(|pid| !family.contains(pid)).collect();
+        let children = all.iter().filter(|seen| seen.parent == parent);
+        let new: Vec<i32> = children
+            .map(|seen| seen.pid)
+            .filter(|pid| !family.contains(pid))
+            .collect();
         family.extend(new);
     }
     all.iter()
-        .filter(|(pid, ..)| {
-            family.contains(pid) && getpgid(Some(*pid)).is_ok_and(|group| group != leader)
-        })
-        .map(|(pid, _, started)| Stray {
-            pid: *pid,
-            started: *started,
+        .filter(|seen| seen.group != leader && family.contains(&seen.pid))
+        .map(|seen| Stray {
+            pid: seen.pid,
+            started: seen.started,
         })
         .collect()
 }
@@ -40,39 +50,39 @@ pub(super) fn strays(leader: Pid) -> Vec<Stray> {
 /// Sends a signal to those that are still the same processes.
 pub(super) fn signal(strays: &[Stray], signal: Signal) {
     for stray in strays.iter().filter(|stray| is_alive(stray)) {
-        // it may end between the look and the signal; then there is nothing to do
-        _ = kill_process(stray.pid, signal);
+        if let Some(pid) = Pid::from_raw(stray.pid) {
+            // it may end between the look and the signal; then there is nothing to do
+            _ = kill_process(pid, signal);
+        }
     }
 }
 
 /// True while the process lives.
 pub(super) fn is_alive(stray: &Stray) -> bool {
-    stat(stray.pid.as_raw_nonzero().get())
-        .is_some_and(|(_, started, dead)| started == stray.started && !dead)
+    look(stray.pid).is_some_and(|seen| seen.started == stray.started && !seen.dead)
 }
 
-fn processes() -> Vec<(Pid, Pid, u64)> {
+fn processes() -> Vec<Seen> {
     let Ok(entries) = std::fs::read_dir("/proc") else {
         return Vec::new();
     };
     let pids = entries
         .flatten()
         .filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());
-    pids.filter_map(|pid| {
-        let (parent, started, _) = stat(pid)?;
-        Some((Pid::from_raw(pid)?, Pid::from_raw(parent)?, started))
-    })
-    .collect()
+    pids.filter_map(look).collect()
 }
 
-/// Parent, start time, and whether it is a zombie.
-fn stat(pid: i32) -> Option<(i32, u64, bool)> {
+fn look(pid: i32) -> Option<Seen> {
     let text = std::fs::read(format!("/proc/{pid}/stat")).ok()?;
     let text = String::from_utf8_lossy(&text);
     // the name in parentheses may contain anything, so count from its end
     let (_, rest) = text.rsplit_once(')')?;
     let fields: Vec<&str> = rest.split_whitespace().collect();
-    let parent = fields.get(1)?.parse().ok()?;
-    let started = fields.get(19)?.parse().ok()?;
-    Some((parent, started, matches!(fields.first(), Some(&"Z" | &"X"))))
+    Some(Seen {
+        pid,
+        parent: fields.get(1)?.parse().ok()?,
+        group: fields.get(2)?.parse().ok()?,
+        started: fields.get(19)?.parse().ok()?,
+        dead: matches!(fields.first(), Some(&"Z" | &"X")),
+    })
 }

@@ -193,6 +193,8 @@ impl Doomed {
             tokio::time::sleep(Duration::from_millis(10)).await;
         }
         if self.is_alive() {
+            // whoever left the group since
+            self.strays.extend(offspring::strays(self.pid));
             self.signal(Signal::KILL);
         }
         if let Some(mut child) = child {
@@ -204,6 +206,7 @@ impl Doomed {
 impl Drop for Doomed {
     fn drop(&mut self) {
         if self.is_alive() {
+            self.strays.extend(offspring::strays(self.pid));
             self.signal(Signal::KILL);
         }
     }
