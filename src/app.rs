@@ -20,7 +20,7 @@ use crate::session::Project;
 use crate::snapshot::Snapshots;
 use crate::tools::bash::{Environment as CommandEnvironment, Jobs};
 use crate::tools::blocking::Blocking;
-use crate::tools::registry::{ToolSettings, offered, registry as build_tools};
+use crate::tools::registry::{ToolSettings, registry as build_tools};
 use crate::tools::workspace::{Places, Workspace};
 use confine::Confinement;
 

@@ -11,7 +11,8 @@ use secrecy::SecretString;
 use super::arguments::{Arguments, Auth, Command, Models, Options, Permissions};
 use super::{fail, print};
 use crate::app::{self, Ground};
-use crate::config::{explain, load, schema, trust};
+use crate::config::explain::{explain, explain_json};
+use crate::config::{load, schema, trust};
 use crate::error::AppError;
 use crate::headless::exit;
 use crate::model::auth;
@@ -172,9 +173,9 @@ fn configuration(options: &Options, wanted_schema: bool, json: bool) -> Outcome 
         warnings: ground.warnings,
     };
     if json {
-        print(format_args!("{:#}", explain::explain_json(&loaded)));
+        print(format_args!("{:#}", explain_json(&loaded)));
     } else {
-        print(explain::explain(&loaded, false));
+        print(explain(&loaded, false));
     }
     Ok(exit::DONE)
 }

@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use super::Printer;
-use crate::protocol::{Event, TurnEnd};
+use crate::protocol::Event;
 
 /// Version of the line format; said in `session.started`.
 const FORMAT: u32 = 1;
@@ -35,7 +35,7 @@ impl<W: Write> Printer for JsonPrinter<W> {
         self.out.flush()
     }
 
-    fn end(&mut self, _reason: TurnEnd) -> io::Result<()> {
+    fn end(&mut self) -> io::Result<()> {
         self.out.flush()
     }
 }

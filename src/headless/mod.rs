@@ -50,7 +50,7 @@ pub mod exit {
 /// Prints events as they come.
 trait Printer {
     fn event(&mut self, event: &Event) -> io::Result<()>;
-    fn end(&mut self, reason: TurnEnd) -> io::Result<()>;
+    fn end(&mut self) -> io::Result<()>;
 }
 
 /// Runs one task and everything queued behind it; returns the exit code.
@@ -65,6 +65,7 @@ pub async fn run(task: Task, format: Format, ops: OpSender, mut events: Inbox) -
         code: exit::ERROR,
         queued: 0,
         interrupts: 0,
+        last: None,
     };
     loop {
         let batch = tokio::select! {
@@ -77,18 +78,26 @@ pub async fn run(task: Task, format: Format, ops: OpSender, mut events: Inbox) -
             }
         };
         for event in batch {
+            let is_last = run.follow(&event);
+            if is_last {
+                drop(run.ops.send(Op::Close));
+            }
+            // What the last step changed may become known after its turn: the end is printed last.
+            if is_last && matches!(event, Event::TurnFinished { .. }) {
+                run.last = Some(event);
+                continue;
+            }
+            if event == Event::Closed {
+                if let Some(last) = run.last.take() {
+                    drop(printer.event(&last));
+                }
+                drop(printer.end());
+                return run.code;
+            }
             // A reader that went away (`| head`) is a wish to stop.
             if printer.event(&event).is_err() {
                 drop(run.ops.send(Op::Close));
                 return exit::ERROR;
-            }
-            if run.follow(&event) {
-                drop(run.ops.send(Op::Close));
-            }
-            if event == Event::Closed {
-                let end = run.reason();
-                drop(printer.end(end));
-                return run.code;
             }
         }
     }
@@ -100,6 +109,8 @@ struct Run {
     code: u8,
     queued: usize,
     interrupts: u8,
+    /// The end of the last turn, printed when everything is written.
+    last: Option<Event>,
 }
 
 impl Run {
@@ -144,17 +155,6 @@ impl Run {
         self.interrupts += 1;
         self.code = exit::INTERRUPTED;
         self.interrupts == 1 && self.ops.send(Op::Interrupt).is_ok()
-    }
-
-    const fn reason(&self) -> TurnEnd {
-        match self.code {
-            exit::DONE => TurnEnd::Done,
-            exit::REFUSED => TurnEnd::Refused,
-            exit::DOOM_LOOP => TurnEnd::DoomLoop,
-            exit::BUDGET => TurnEnd::Budget,
-            exit::INTERRUPTED => TurnEnd::Interrupted,
-            _ => TurnEnd::Error,
-        }
     }
 }
 

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 
 use super::Printer;
 use crate::protocol::{
-    AskBody, Event, MessageId, NoticeLevel, Part, PartBody, PartId, Role, ToolState, TurnEnd,
+    AskBody, Event, MessageId, NoticeLevel, Part, PartBody, PartId, Role, ToolState,
 };
 
 /// Prints for a person or a script that wants the answer alone.
@@ -147,7 +147,7 @@ impl<O: Write, E: Write> Printer for TextPrinter<O, E> {
         }
     }
 
-    fn end(&mut self, _reason: TurnEnd) -> io::Result<()> {
+    fn end(&mut self) -> io::Result<()> {
         let texts: Vec<String> = std::mem::take(&mut self.texts)
             .into_iter()
             .map(|(_, text)| text)

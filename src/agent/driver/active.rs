@@ -39,6 +39,8 @@ pub(crate) struct Active {
     /// Rules that the user granted for this session.
     pub(crate) grants: Vec<Rule>,
     pub(crate) questions: HashMap<crate::protocol::AskId, super::asking::Waiting>,
+    /// Snapshots and differences under way.
+    pub(crate) pending: usize,
     pub(crate) undone: Vec<super::undo::Undone>,
     /// A title is wanted for this prompt as soon as the first answer streams.
     pub(crate) wants_title: Option<String>,
@@ -163,6 +165,7 @@ impl Active {
             output,
             grants,
             questions: HashMap::new(),
+            pending: 0,
             undone: stored(&values, "undone"),
             wants_title: None,
             stream_sender,

@@ -75,7 +75,7 @@ fn list(root: &Path) -> Vec<String> {
     let walk = ignore::WalkBuilder::new(root)
         .hidden(false)
         .filter_entry(|e| e.file_name() != ".git")
-        .sort_by_file_name(std::cmp::Ord::cmp)
+        .sort_by_file_name(Ord::cmp)
         .build();
     walk.filter_map(Result::ok)
         .filter_map(|entry| {

@@ -33,6 +33,9 @@ use active::Active;
 /// How long streaming text is gathered before it is written: half a frame at 60 Hz.
 const GATHER: Duration = Duration::from_millis(8);
 
+/// How long the end waits for the snapshot after the last step.
+const SETTLE: Duration = Duration::from_secs(2);
+
 /// What a model stream sends to the driver.
 #[derive(Debug)]
 pub(crate) enum Streamed {
@@ -51,6 +54,8 @@ pub(crate) enum Back {
     Event(Event),
     /// What a step wrote, to be kept for undo.
     Writes(crate::protocol::MessageId, Vec<crate::snapshot::FileWrite>),
+    /// A snapshot or a difference has come back, all of it.
+    Settled,
     /// The model asks the user something through a tool.
     Question(asking::Question),
 }
@@ -125,9 +130,22 @@ impl Agent {
         }
         self.flush();
         self.input(Input::Interrupt);
+        self.settle().await;
         self.active.close().await;
         self.ports.snapshots.close();
         self.ports.outbox.send([Event::Closed]);
+    }
+
+    /// What the last step changed is still being found out: undo needs it, so it is waited for, but
+    /// not for ever.
+    async fn settle(&mut self) {
+        let end = Instant::now() + SETTLE;
+        while self.active.pending > 0 {
+            match tokio::time::timeout_at(end, self.back.recv()).await {
+                Ok(Some(back)) => self.came_back(back),
+                _ => return,
+            }
+        }
     }
 
     /// Feeds the turn and performs what it wants done, until nothing is left to do at once.
@@ -153,6 +171,7 @@ impl Agent {
             }
             Back::Event(event) => self.active.announce(&self.ports, vec![event]),
             Back::Writes(message, writes) => self.keep_writes(message, &writes),
+            Back::Settled => self.active.pending = self.active.pending.saturating_sub(1),
             Back::Question(question) => self.asked_by_tool(question),
         }
     }

@@ -9,7 +9,7 @@ use crate::protocol::{
     Event, Fault, FileStatus, MessageId, NoticeLevel, PartBody, PartId, PatchFile, SnapshotId,
 };
 use crate::session::{Commit, Record, SummaryPatch, Sync};
-use crate::snapshot::{FileWrite, Hints, SnapshotState};
+use crate::snapshot::{FileWrite, Hints, SnapshotState, Snapshots};
 
 impl Agent {
     /// Performs an effect; what is known at once comes back as an input.
@@ -174,13 +174,14 @@ impl Agent {
         Sync::Now(done)
     }
 
-    fn take_snapshot(&self, tag: SnapshotTag, hints: Hints) -> Option<Input> {
+    fn take_snapshot(&mut self, tag: SnapshotTag, hints: Hints) -> Option<Input> {
         let snapshots = self.ports.snapshots.clone();
         match snapshots.state() {
             SnapshotState::Off(_) => return Some(Input::Snapshot { tag, tree: None }),
             SnapshotState::Starting | SnapshotState::Ready => {}
         }
         let back = self.active.back.clone();
+        self.active.pending += 1;
         tokio::spawn(async move {
             let tree = match snapshots.take(hints).await {
                 Ok(taken) => {
@@ -196,6 +197,7 @@ impl Agent {
                 }
             };
             drop(back.send(Back::Input(Input::Snapshot { tag, tree })));
+            drop(back.send(Back::Settled));
         });
         None
     }
@@ -203,7 +205,7 @@ impl Agent {
     /// What a step changed: its files with counts for the transcript, its writes for undo. Where the
     /// tools say what they wrote, only that is theirs.
     fn find_difference(
-        &self,
+        &mut self,
         message: MessageId,
         from: SnapshotId,
         to: SnapshotId,
@@ -212,33 +214,51 @@ impl Agent {
         let snapshots = self.ports.snapshots.clone();
         let root = self.ports.worktree.clone();
         let back = self.active.back.clone();
+        self.active.pending += 1;
         tokio::spawn(async move {
             let own = |path: &str| {
                 wrote
                     .as_ref()
                     .is_none_or(|paths| paths.iter().any(|p| *p == root.join(path)))
             };
-            let Ok(mut writes) = snapshots.writes(&from, &to).await else {
-                return;
-            };
-            writes.retain(|w| own(&w.path));
-            if writes.is_empty() {
-                return;
+            if let Some((writes, files)) = difference(&snapshots, (&from, &to), own).await {
+                drop(back.send(Back::Writes(message, writes)));
+                drop(back.send(Back::Input(Input::Patch {
+                    message,
+                    from,
+                    to,
+                    files,
+                })));
             }
-            let mut files = snapshots.counts(&from, &to).await.unwrap_or_else(|error| {
-                tracing::warn!(%error, "no line counts");
-                writes.iter().map(uncounted).collect()
-            });
-            files.retain(|f| own(&f.path));
-            drop(back.send(Back::Writes(message, writes)));
-            drop(back.send(Back::Input(Input::Patch {
-                message,
-                from,
-                to,
-                files,
-            })));
+            drop(back.send(Back::Settled));
         });
     }
+}
+
+/// The writes of an interval and their line counts, for the paths that are ours; none if there are
+/// none.
+async fn difference(
+    snapshots: &Snapshots,
+    (from, to): (&SnapshotId, &SnapshotId),
+    own: impl Fn(&str) -> bool,
+) -> Option<(Vec<FileWrite>, Vec<PatchFile>)> {
+    let mut writes = match snapshots.writes(from, to).await {
+        Ok(writes) => writes,
+        Err(error) => {
+            tracing::warn!(%error, "what the step wrote is not known: it cannot be undone");
+            return None;
+        }
+    };
+    writes.retain(|w| own(&w.path));
+    if writes.is_empty() {
+        return None;
+    }
+    let mut files = snapshots.counts(from, to).await.unwrap_or_else(|error| {
+        tracing::warn!(%error, "no line counts");
+        writes.iter().map(uncounted).collect()
+    });
+    files.retain(|f| own(&f.path));
+    Some((writes, files))
 }
 
 /// A file of a patch whose lines could not be counted.

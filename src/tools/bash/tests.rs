@@ -462,8 +462,14 @@ async fn jobs_die_with_their_session_and_with_the_program() {
 struct Marked;
 
 impl CommandWrapper for Marked {
-    fn prepare(&self, command: &mut tokio::process::Command) {
-        command.env("WRAPPED", "yes");
+    fn wrap(
+        &self,
+        program: &std::ffi::OsStr,
+        args: &[std::ffi::OsString],
+    ) -> (std::ffi::OsString, Vec<std::ffi::OsString>) {
+        let mut words = vec!["WRAPPED=yes".into(), program.to_owned()];
+        words.extend(args.iter().cloned());
+        ("env".into(), words)
     }
 
     fn explain(&self, exit: Option<i32>, _output: &str) -> Option<String> {

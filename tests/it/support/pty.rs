@@ -12,6 +12,10 @@ use super::world::World;
 /// How long a condition may take on a loaded machine before the test fails.
 const PATIENCE: Duration = Duration::from_secs(30);
 
+fn side(cells: u16) -> std::num::NonZero<u16> {
+    std::num::NonZero::new(cells).expect("a size")
+}
+
 struct Shown {
     parser: vt100::Parser,
     raw: Vec<u8>,
@@ -41,7 +45,7 @@ impl Terminal {
             .spawn(pts)
             .expect("dunlin starts");
         let shown = Shown {
-            parser: vt100::Parser::new(rows, cols, 0),
+            parser: vt100::Parser::new(side(rows), side(cols), 0),
             raw: Vec::new(),
             ended: false,
         };
@@ -109,7 +113,7 @@ impl Terminal {
     /// Changes the size, as a window manager would.
     pub fn resize(&self, rows: u16, cols: u16) {
         let mut shown = self.shown.0.lock().expect("a lock");
-        shown.parser.screen_mut().set_size(rows, cols);
+        shown.parser.screen_mut().set_size(side(rows), side(cols));
         drop(shown);
         self.pty
             .resize(pty_process::Size::new(rows, cols))
