@@ -282,6 +282,11 @@ fn a_file_that_a_rule_only_brought_into_view_is_not_removed() {
     assert_eq!(told(&undone), [".gitignore: restored", "new.log: removed"]);
     assert_eq!(world.read("secret.log").as_deref(), Some("key\n"));
     assert_eq!(world.read("target/x").as_deref(), Some("built\n"));
+    // written after it came into view: it was there before all the same
+    let writes = world.tool("echo > .gitignore; echo more >> secret.log; echo more >> target/x");
+    let undone = world.restore(&writes, false);
+    assert_eq!(told(&undone), [".gitignore: restored"]);
+    assert_eq!(world.read("secret.log").as_deref(), Some("key\nmore\n"));
     let writes = world.tool("echo 'README.md' >> .gitignore; echo 'src/' >> .gitignore; echo '*.cfg' >> .gitignore; echo 1 > x.cfg");
     let undone = world.restore(&writes, false);
     assert_eq!(told(&undone), [".gitignore: restored"]);
