@@ -138,7 +138,7 @@ fn steps(c: &mut Criterion, runtime: &Runtime, temp: &TempDir, (files, watch): (
         });
     });
     group.bench_function(id("everything verified"), |b| {
-        b.iter(|| take(Hints::full()))
+        b.iter(|| take(Hints::full()));
     });
 }
 

@@ -35,6 +35,8 @@ pub(super) enum Current {
     Folder,
     /// Nothing, because a file is where its folder should be. The path of that file.
     UnderFile(Vec<u8>),
+    /// Unknown, because a link is where its folder should be. The path of that link.
+    UnderLink(Vec<u8>),
     /// It must not be touched, or cannot; the reason as words that follow the path.
     Blocked(String),
 }
@@ -43,6 +45,7 @@ pub(super) enum Current {
 enum Halt {
     Missing,
     File(Vec<u8>),
+    Link(Vec<u8>),
     Blocked(String),
 }
 
@@ -78,7 +81,7 @@ impl Disk {
                     let stat = rustix::fs::statat(&at, part, AtFlags::SYMLINK_NOFOLLOW);
                     let stat = stat.map(|s| to_stat(&s)).unwrap_or_default();
                     return Err(if stat.is_link() {
-                        Halt::Blocked("its folder is a link now".to_owned())
+                        Halt::Link(dir[..done].to_vec())
                     } else if stat.is_dir() {
                         stuck(e)
                     } else {
@@ -104,6 +107,7 @@ impl Disk {
             Ok(folder) => folder,
             Err(Halt::Missing) => return Current::Absent,
             Err(Halt::File(file)) => return Current::UnderFile(file),
+            Err(Halt::Link(link)) => return Current::UnderLink(link),
             Err(Halt::Blocked(reason)) => return Current::Blocked(reason),
         };
         match read_name(&folder, name) {
@@ -113,7 +117,8 @@ impl Disk {
         }
     }
 
-    /// True if a folder could be removed once these files are gone: it holds nothing else.
+    /// True if a folder could be removed once these files are gone: it holds nothing else but empty
+    /// folders.
     pub(super) fn holds_only(&self, dir: &[u8], gone: &dyn Fn(&[u8]) -> bool) -> bool {
         let Ok(folder) = self.folder(dir, false) else {
             return false;
@@ -128,21 +133,28 @@ impl Disk {
                 continue;
             }
             let below = path::join(dir, name);
-            if !gone(&below) && !self.holds_some_of(&below, gone) {
+            let empty =
+                || matches!(self.read(&below), Current::Folder) && self.holds_only(&below, gone);
+            if !gone(&below) && !empty() {
                 return false;
             }
         }
         true
     }
 
-    fn holds_some_of(&self, dir: &[u8], gone: &dyn Fn(&[u8]) -> bool) -> bool {
-        let is_empty = || {
-            let folder = self.folder(dir, false).ok();
-            let entries = folder.and_then(|f| rustix::fs::Dir::read_from(f).ok());
-            entries.is_some_and(|entries| entries.count() <= 2)
-        };
-        // an empty folder inside is somebody's own: no undo left it there
-        matches!(self.read(dir), Current::Folder) && !is_empty() && self.holds_only(dir, gone)
+    /// Removes a folder that holds nothing but folders; stops at the first file.
+    fn remove_empty(&self, dir: &[u8]) -> Result<(), String> {
+        let folder = self.folder(dir, false).map_err(halted)?;
+        for entry in rustix::fs::Dir::read_from(&folder).map_err(words)? {
+            let entry = entry.map_err(words)?;
+            let name = entry.file_name().to_bytes();
+            if name != b"." && name != b".." {
+                self.remove_empty(&path::join(dir, name))?;
+            }
+        }
+        let (above, last) = path::split(dir);
+        let above = self.folder(above, false).map_err(halted)?;
+        rustix::fs::unlinkat(&above, last, AtFlags::REMOVEDIR).map_err(words)
     }
 
     /// Removes a file or link, and the folders that are empty then.
@@ -198,8 +210,8 @@ impl Disk {
         let before = rustix::fs::statat(&folder, name, AtFlags::SYMLINK_NOFOLLOW);
         let before = before.ok().map(|s| to_stat(&s));
         if before.is_some_and(|stat| stat.is_dir()) {
-            // only an empty one goes: everything in it was removed by the same undo
-            rustix::fs::unlinkat(&folder, name, AtFlags::REMOVEDIR).map_err(words)?;
+            // only one without files goes: everything in it was removed by the same undo
+            self.remove_empty(at)?;
         }
         // unique per process and place; EXCL refuses a leftover, which is removed first
         let temp = format!(".dunlin-undo-{}", std::process::id());
@@ -218,6 +230,7 @@ fn halted(halt: Halt) -> String {
     match halt {
         Halt::Missing => "its folder is gone".to_owned(),
         Halt::File(_) => "a file is where its folder should be".to_owned(),
+        Halt::Link(_) => "its folder is a link now".to_owned(),
         Halt::Blocked(reason) => reason,
     }
 }

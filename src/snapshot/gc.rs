@@ -74,26 +74,39 @@ pub fn collect(
     settings: &SnapshotSettings,
     now: SystemTime,
 ) -> Result<GcReport, SnapshotError> {
-    let failed = |e: std::io::Error| {
-        SnapshotError::store(
-            format!("Collecting the snapshot store {}", store.display()),
-            e,
-        )
-    };
     if !store.join("objects").is_dir() {
         return Ok(GcReport::default());
     }
-    let lock = File::create(store.join("gc.lock")).map_err(failed)?;
+    let lock = File::create(store.join("gc.lock")).map_err(|e| failed(store, e))?;
     if rustix::fs::flock(&lock, FlockOperation::NonBlockingLockExclusive).is_err() {
         return Ok(GcReport {
             skipped: true,
             ..GcReport::default()
         });
     }
+    let report = mark_and_sweep(store, keep, settings, now);
+    // said aloud: a child that is just being started holds a copy of the file for a moment
+    rustix::fs::flock(&lock, FlockOperation::Unlock).ok();
+    report
+}
+
+fn failed(store: &Path, cause: std::io::Error) -> SnapshotError {
+    SnapshotError::store(
+        format!("Collecting the snapshot store {}", store.display()),
+        cause,
+    )
+}
+
+fn mark_and_sweep(
+    store: &Path,
+    keep: &[SnapshotId],
+    settings: &SnapshotSettings,
+    now: SystemTime,
+) -> Result<GcReport, SnapshotError> {
     let repo = Repo::open(store, None)?;
     let mut report = GcReport::default();
     let marked = mark(&repo, keep, settings, now, &mut report);
-    sweep(&repo.objects(), &marked, now, &mut report).map_err(failed)?;
+    sweep(&repo.objects(), &marked, now, &mut report).map_err(|e| failed(store, e))?;
     report.left = disk_use(store);
     Ok(report)
 }

@@ -76,9 +76,10 @@ impl Snapshots {
             .name("snapshot".to_owned())
             .spawn(move || {
                 match Owner::start(worktree, store, home.as_deref(), settings, stop) {
-                    Ok(owner) => {
+                    Ok(mut owner) => {
                         theirs.set(SnapshotState::Ready);
-                        serve(owner, &inbox, &theirs.stop);
+                        serve(&mut owner, &inbox, &theirs.stop);
+                        owner.finish();
                     }
                     // dropping the inbox answers everybody who waits
                     Err(reason) => theirs.set(SnapshotState::Off(reason)),
@@ -192,7 +193,7 @@ impl Snapshots {
     }
 }
 
-fn serve(mut owner: Owner, inbox: &Receiver<Job>, stop: &AtomicBool) {
+fn serve(owner: &mut Owner, inbox: &Receiver<Job>, stop: &AtomicBool) {
     loop {
         let job = if owner.has_upkeep() {
             match inbox.try_recv() {
@@ -212,6 +213,6 @@ fn serve(mut owner: Owner, inbox: &Receiver<Job>, stop: &AtomicBool) {
         if stop.load(Ordering::Relaxed) {
             return;
         }
-        job(&mut owner);
+        job(owner);
     }
 }

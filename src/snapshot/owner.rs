@@ -7,7 +7,7 @@ use std::collections::{HashMap, HashSet, VecDeque};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use std::time::{Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use super::diff;
 use super::pass::{How, Pass};
@@ -192,7 +192,9 @@ impl Owner {
                     list: full,
                     files: full || lost || unknown,
                     recheck: full || rules_changed,
+                    unveil: rules_changed,
                     rewatch: lost,
+                    unseen: false,
                 };
                 worktree.visit_all(pass, how)?;
             }
@@ -408,6 +410,14 @@ impl Owner {
             && let Err(e) = self.repo.pin(id)
         {
             tracing::warn!("an old content could not be kept: {e}");
+        }
+    }
+
+    /// What can still be done when dunlin ends, within a moment.
+    pub(super) fn finish(&mut self) {
+        let until = Instant::now() + Duration::from_millis(200);
+        while self.has_upkeep() && Instant::now() < until {
+            self.upkeep();
         }
     }
 

@@ -66,8 +66,12 @@ pub(super) struct How {
     pub(super) files: bool,
     /// Apply the ignore rules to known names too.
     pub(super) recheck: bool,
+    /// The rules changed: what comes into view may have been there before.
+    pub(super) unveil: bool,
     /// Set the watches again: events were lost.
     pub(super) rewatch: bool,
+    /// Nothing is known about what was here before, so nothing can be called new.
+    pub(super) unseen: bool,
 }
 
 impl How {
@@ -76,7 +80,9 @@ impl How {
         list: true,
         files: true,
         recheck: false,
+        unveil: false,
         rewatch: false,
+        unseen: false,
     };
 }
 

@@ -106,7 +106,7 @@ impl Repo {
         view.add_disk_alternate(&objects.to_string_lossy())
             .map_err(failed)?;
         let noted = note_user_objects(store, user_objects)?;
-        drop(lock);
+        rustix::fs::flock(&lock, rustix::fs::FlockOperation::Unlock).ok();
         if let Some(noted) = noted.and_then(|p| p.to_str().map(str::to_owned)) {
             view.add_disk_alternate(&noted).map_err(failed)?;
         }

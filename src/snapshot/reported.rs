@@ -134,8 +134,8 @@ impl Worktree {
             path: &dir_path,
         };
         let how = How {
-            // what was not touched before is not known to be new
-            recheck: first,
+            // what was not named before it was written is not known to be new
+            unseen: first,
             ..How::ALL
         };
         self.look(pass, &at, name, true, how)

@@ -71,6 +71,21 @@ pub(super) fn to_stat(stat: &rustix::fs::Stat) -> Stat {
     }
 }
 
+/// When the file was made, in nanoseconds; none if the system does not say.
+#[cfg(any(target_os = "linux", target_os = "android"))]
+pub(super) fn born(dir: BorrowedFd<'_>, name: &[u8]) -> Option<i64> {
+    use rustix::fs::{StatxFlags, statx};
+    let stat = statx(dir, name, AtFlags::SYMLINK_NOFOLLOW, StatxFlags::BTIME).ok()?;
+    let known = stat.stx_mask & StatxFlags::BTIME.bits() != 0;
+    let time = stat.stx_btime;
+    known.then(|| time.tv_sec.saturating_mul(1_000_000_000) + i64::from(time.tv_nsec))
+}
+
+#[cfg(not(any(target_os = "linux", target_os = "android")))]
+pub(super) fn born(_dir: BorrowedFd<'_>, _name: &[u8]) -> Option<i64> {
+    None
+}
+
 /// FAT, exFAT, HFS and network file systems keep times in steps of up to two seconds.
 #[cfg(any(target_os = "linux", target_os = "android"))]
 pub(super) fn has_coarse_times(root: &OwnedFd) -> bool {

@@ -86,12 +86,14 @@ pub(super) fn plan(
     for (at, spans) in spans(writes)? {
         let current = disk.read(&at);
         let step = step(repo, at, &current, &spans)?;
-        if step.then.is_some() {
-            match current {
-                Current::Folder => in_place.push((steps.len(), None)),
-                Current::UnderFile(file) => in_place.push((steps.len(), Some(file))),
-                _ => {}
+        let wanted = step.then.is_some();
+        match &current {
+            // through a link nothing is known, so it is in the way even of what shall be gone
+            Current::UnderLink(_) => in_place.push((steps.len(), current)),
+            Current::Folder | Current::UnderFile(_) if wanted => {
+                in_place.push((steps.len(), current));
             }
+            _ => {}
         }
         steps.push(step);
     }
@@ -101,17 +103,20 @@ pub(super) fn plan(
         .filter(|step| step.verdict == Verdict::Remove)
         .map(|step| step.path.clone())
         .collect();
-    for (at, file) in in_place {
+    for (at, current) in in_place {
         let step: &mut Step = &mut steps[at];
-        let free = match &file {
-            Some(file) => gone.contains(file),
-            None => disk.holds_only(&step.path, &|path| gone.contains(path)),
+        let (free, reason) = match &current {
+            Current::UnderFile(file) => {
+                (gone.contains(file), "a file is where its folder should be")
+            }
+            Current::UnderLink(link) => (gone.contains(link), "its folder is a link now"),
+            _ => (
+                disk.holds_only(&step.path, &|path| gone.contains(path)),
+                "a folder with other files is in its place",
+            ),
         };
         if !free {
-            step.verdict = Verdict::Conflict(match file {
-                Some(_) => "a file is where its folder should be".to_owned(),
-                None => "a folder with other files is in its place".to_owned(),
-            });
+            step.verdict = Verdict::Conflict(reason.to_owned());
         }
     }
     Ok(Plan { steps })
@@ -125,7 +130,9 @@ fn open(worktree: &Path) -> Result<Disk, SnapshotError> {
 /// What is on disk, as a blob and its bytes; an error is a conflict's reason.
 fn on_disk(current: &Current) -> Result<Option<(Blob, &[u8])>, String> {
     let (data, mode): (&[u8], u32) = match current {
-        Current::Absent | Current::Folder | Current::UnderFile(_) => return Ok(None),
+        Current::Absent | Current::Folder | Current::UnderFile(_) | Current::UnderLink(_) => {
+            return Ok(None);
+        }
         Current::File(data, exec) => (data, if *exec { EXEC } else { PLAIN }),
         Current::Link(target) => (target, LINK),
         Current::Blocked(reason) => return Err(reason.clone()),

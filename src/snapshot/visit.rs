@@ -21,10 +21,17 @@ use super::pass::{How, Pass, SLACK, Unread, read, trusted};
 use super::path::join;
 use super::record::SnapshotError;
 use super::rules::{self, OuterRules};
-use super::stat::{dir_flags, file_flags, has_coarse_times, list, stat_at, stat_name, to_stat};
+use super::stat::{
+    born, dir_flags, file_flags, has_coarse_times, list, stat_at, stat_name, to_stat,
+};
 use super::state::{DirId, Dirs, FileNode, Node, ROOT, Skip, Stat};
 use super::tree::Change;
 use super::watch::{Refused, Watch};
+
+/// True unless the file can only have been made after this moment.
+fn was_there(at: &Open<'_>, name: &[u8], stat: &Stat, moment: i64) -> bool {
+    stat.ctime <= moment || born(at.fd, name).is_none_or(|born| born <= moment)
+}
 
 /// What became of a folder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -160,12 +167,18 @@ impl Worktree {
             fd: fd.as_fd(),
             path,
         };
-        let recheck = self.refresh_rules(&at) | how.recheck;
+        let rules_changed = self.refresh_rules(&at);
+        let recheck = rules_changed || how.recheck;
         let list = how.list || recheck || replaced || self.dirs[id].racy || {
             let known = &self.dirs[id].stat;
             (known.mtime, known.ctime) != (stat.mtime, stat.ctime)
         };
-        let how = How { recheck, ..how };
+        let unveil = rules_changed || how.unveil;
+        let how = How {
+            recheck,
+            unveil,
+            ..how
+        };
         if list {
             if id != ROOT && stat_name(at.fd, b".git").is_ok() {
                 return Ok(Found::Nested);
@@ -309,6 +322,7 @@ impl Worktree {
         let mut inner = How::ALL;
         // what a nested repository held was there before, out of sight
         inner.recheck = was_nested || how.recheck;
+        inner.unveil = was_nested || how.unveil;
         let found = self.visit(pass, child, &path, inner)?;
         let emptied = ignored && self.dirs[child].entries.is_empty();
         self.dirs.set(at.id, name, Some(Node::Dir(child)));
@@ -418,7 +432,7 @@ impl Worktree {
                 None
             }
             None => {
-                if how.recheck && file.stat.ctime <= pass.previous {
+                if how.unseen || how.unveil && was_there(at, name, &file.stat, pass.previous) {
                     pass.revealed.push((path.to_vec(), file.blob()));
                 }
                 None

@@ -26,11 +26,12 @@ fn told(restored: &Restored) -> Vec<String> {
 #[test]
 fn everything_a_command_did_is_taken_back_and_brought_back() {
     let world = opened();
-    world.sh("echo 1 > doomed; mkdir -p d/e; echo 2 > d/e/f; ln -s doomed l; echo 3 > swap; mkdir was; echo 4 > was/in");
+    world.sh("echo 1 > doomed; mkdir -p d/e; echo 2 > d/e/f; ln -s doomed l; echo 3 > swap; mkdir was; echo 4 > was/in
+         mkdir -p dir/in; echo 8 > dir/in/x; ln -s d link");
     let before = contents(&world.root());
     let writes = world.tool(
         "sed -i s/hello/bye/ src/main.rs; chmod +x README.md; rm doomed; mv d moved; ln -sf swap l
-         rm swap; mkdir swap; echo 5 > swap/f; rm -rf was; echo 6 > was
+         rm swap; mkdir swap; echo 5 > swap/f; rm -rf was; echo 6 > was; rm -rf dir; ln -s new dir; rm link; mkdir link; echo 9 > link/y
          mkdir -p new/a/b; echo 7 > new/a/b/c; printf 'no end' > bare; : > empty",
     );
     let after = contents(&world.root());
@@ -268,6 +269,15 @@ fn a_folder_that_holds_more_than_the_undo_knows_is_not_removed() {
 }
 
 #[test]
+fn a_file_comes_back_where_only_empty_folders_are() {
+    let world = opened();
+    let writes = world.tool("rm README.md; mkdir -p README.md/a/b README.md/c");
+    let undone = world.restore(&writes, false);
+    assert_eq!(told(&undone), ["README.md: restored"]);
+    assert_eq!(world.read("README.md").as_deref(), Some("# a project\n"));
+}
+
+#[test]
 fn a_file_that_a_rule_only_brought_into_view_is_not_removed() {
     let world = opened();
     world.write("secret.log", "key\n");
@@ -282,6 +292,11 @@ fn a_file_that_a_rule_only_brought_into_view_is_not_removed() {
     assert_eq!(told(&undone), [".gitignore: restored", "new.log: removed"]);
     assert_eq!(world.read("secret.log").as_deref(), Some("key\n"));
     assert_eq!(world.read("target/x").as_deref(), Some("built\n"));
+    // written after it came into view: it was there before all the same
+    let writes = world.tool("echo > .gitignore; echo more >> secret.log; echo more >> target/x");
+    let undone = world.restore(&writes, false);
+    assert_eq!(told(&undone), [".gitignore: restored"]);
+    assert_eq!(world.read("secret.log").as_deref(), Some("key\nmore\n"));
     let writes = world.tool("echo 'README.md' >> .gitignore; echo 'src/' >> .gitignore; echo '*.cfg' >> .gitignore; echo 1 > x.cfg");
     let undone = world.restore(&writes, false);
     assert_eq!(told(&undone), [".gitignore: restored"]);
