@@ -52,20 +52,83 @@ impl SummaryPatch {
 }
 
 /// The content of `meta.json`.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub(super) struct Meta {
-    format: u32,
-    #[serde(flatten)]
     pub(super) summary: SessionSummary,
     /// True while a process has it open, or died with it open: only then a listing looks at the lock.
-    #[serde(default)]
     pub(super) in_use: bool,
     /// True for a fork, whose `parent` is where it came from; a subagent's session has a parent too.
-    #[serde(default)]
     pub(super) fork: bool,
     /// What the agent told last, for the next process to go on from.
-    #[serde(default)]
     pub(super) patch: SummaryPatch,
+}
+
+/// `Meta` as it is written. Nested where `SessionSummary` is flat: serde reads flat structures by
+/// way of a map, and a listing reads thousands.
+#[derive(Serialize, Deserialize)]
+struct File {
+    format: u32,
+    info: SessionInfo,
+    updated: Millis,
+    parts: u64,
+    messages: u64,
+    cost: Option<f64>,
+    first_prompt: String,
+    context_percent: u8,
+    added: u32,
+    removed: u32,
+    branch: String,
+    archived: bool,
+    in_use: bool,
+    fork: bool,
+    patch: SummaryPatch,
+}
+
+impl From<&Meta> for File {
+    fn from(meta: &Meta) -> Self {
+        let row = meta.summary.clone();
+        Self {
+            format: FORMAT,
+            info: row.info,
+            updated: row.updated,
+            parts: row.parts,
+            messages: row.messages,
+            cost: row.cost,
+            first_prompt: row.first_prompt,
+            context_percent: row.context_percent,
+            added: row.added,
+            removed: row.removed,
+            branch: row.branch,
+            archived: row.archived,
+            in_use: meta.in_use,
+            fork: meta.fork,
+            patch: meta.patch.clone(),
+        }
+    }
+}
+
+impl From<File> for Meta {
+    fn from(file: File) -> Self {
+        Self {
+            summary: SessionSummary {
+                info: file.info,
+                updated: file.updated,
+                parts: file.parts,
+                messages: file.messages,
+                cost: file.cost,
+                first_prompt: file.first_prompt,
+                context_percent: file.context_percent,
+                added: file.added,
+                removed: file.removed,
+                branch: file.branch,
+                open_elsewhere: false,
+                archived: file.archived,
+            },
+            in_use: file.in_use,
+            fork: file.fork,
+            patch: file.patch,
+        }
+    }
 }
 
 /// Name of the session value that marks a fork.
@@ -76,7 +139,6 @@ impl Meta {
     pub(super) fn new(info: SessionInfo, facts: &Facts, patch: &SummaryPatch, at: Millis) -> Self {
         let cost = patch.cost.unwrap_or_else(|| facts.known_cost());
         Self {
-            format: FORMAT,
             summary: SessionSummary {
                 info,
                 updated: at,
@@ -100,8 +162,8 @@ impl Meta {
     /// Reads `meta.json`; none if it is missing, damaged or of another format.
     pub(super) fn read(place: &Place) -> Option<Self> {
         let bytes = fs::read(place.meta()).ok()?;
-        let meta: Self = serde_json::from_slice(&bytes).ok()?;
-        (meta.format == FORMAT).then_some(meta)
+        let file: File = serde_json::from_slice(&bytes).ok()?;
+        (file.format == FORMAT).then(|| file.into())
     }
 
     /// Reads it, or makes it from the journal if it is missing or of a process that died before it
@@ -142,7 +204,7 @@ impl Meta {
     /// Replaces `meta.json`.
     pub(super) fn write(&self, place: &Place) -> Result<(), StoreError> {
         let path = place.meta();
-        let json = serde_json::to_vec(self).map_err(StoreError::Encode)?;
+        let json = serde_json::to_vec(&File::from(self)).map_err(StoreError::Encode)?;
         replace(&path, &json).map_err(|e| StoreError::io("write", &path, e))
     }
 }
