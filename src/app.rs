@@ -296,7 +296,7 @@ pub async fn run_agent(
     (ops, outbox): (OpReceiver, Outbox),
 ) {
     match ports(ground, &wishes, outbox.clone()) {
-        Ok(ports) => Agent::start(ports, ops, begin).await.run().await,
+        Ok(ports) => Box::pin(Agent::start(ports, ops, begin).await.run()).await,
         Err(error) => {
             outbox.send([
                 crate::protocol::Event::Error {

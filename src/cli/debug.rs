@@ -29,7 +29,7 @@ pub(super) fn run(what: Debug) -> u8 {
 }
 
 fn decode(wire: &str, file: &str, split: Option<usize>) -> Result<Value, String> {
-    let wire: decode::Wire = wire.parse().map_err(|e| format!("{e}"))?;
+    let wire: decode::Wire = wire.parse().map_err(|e: String| e)?;
     if split == Some(0) {
         return Err("--split takes a number of bytes from 1.".to_owned());
     }

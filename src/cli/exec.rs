@@ -117,10 +117,11 @@ fn piped(has_prompt: bool) -> Option<String> {
         match next? {
             Some(text) => return Some(text),
             // Something came: then the rest is waited for, however slow it is.
-            None => match receiver.recv().ok()? {
-                Some(text) => return Some(text),
-                None => {}
-            },
+            None => {
+                if let Some(text) = receiver.recv().ok()? {
+                    return Some(text);
+                }
+            }
         }
     }
 }

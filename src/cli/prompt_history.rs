@@ -55,7 +55,7 @@ impl PromptHistory {
         let length = file.metadata()?.len();
         file.seek(SeekFrom::Start(length.saturating_sub(READ)))?;
         let mut bytes = Vec::new();
-        file.read_to_end(&mut bytes)?;
+        file.take(READ).read_to_end(&mut bytes)?;
         Ok(String::from_utf8_lossy(&bytes).into_owned())
     }
 

@@ -12,7 +12,7 @@ use crate::tools::AskUser;
 #[derive(Debug)]
 pub(crate) struct Question {
     part: PartId,
-    question: String,
+    text: String,
     options: Vec<String>,
     answer: oneshot::Sender<String>,
 }
@@ -45,7 +45,7 @@ impl AskUser for ToolQuestions {
         let (sender, answer) = oneshot::channel();
         let asked = Question {
             part,
-            question,
+            text: question,
             options,
             answer: sender,
         };
@@ -61,12 +61,15 @@ impl Agent {
         let session = self.active.turn.info().id;
         let Question {
             part,
-            question,
+            text,
             options,
             answer,
         } = question;
         self.active.questions.insert(id, Waiting { answer });
-        let body = AskBody::Question { question, options };
+        let body = AskBody::Question {
+            question: text,
+            options,
+        };
         let ask = Ask {
             id,
             session,

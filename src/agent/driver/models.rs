@@ -113,7 +113,7 @@ impl Agent {
                     messages.push(said(&info.model, instruction.clone()));
                 }
                 let tools = if *tools {
-                    base.tools.clone()
+                    Arc::clone(&base.tools)
                 } else {
                     Arc::from([])
                 };

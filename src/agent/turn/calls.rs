@@ -234,6 +234,8 @@ impl Turn {
         }
     }
 
+    /// A snapshot before the first call that can write, with the paths that calls say they will
+    /// write. A young one of the step's start will do if nobody names a path.
     fn snapshot_before_writing(&mut self, now: Millis) {
         let State::Step(step) = &mut self.state else {
             return;
@@ -242,11 +244,12 @@ impl Turn {
             return;
         }
         step.snapshot_asked = true;
-        if step
+        let paths: Vec<PathBuf> = step.calls.iter().flat_map(|c| c.writes.clone()).collect();
+        let fresh = step
             .before
             .as_ref()
-            .is_some_and(|(_, taken)| now - taken < SNAPSHOT_FRESH)
-        {
+            .is_some_and(|(_, taken)| now - taken < SNAPSHOT_FRESH);
+        if fresh && paths.is_empty() {
             step.may_write = true;
             self.start_calls(now);
             return;
@@ -254,7 +257,7 @@ impl Turn {
         let tag = SnapshotTag::BeforeWrite(step.message);
         self.effects.push(Effect::Snapshot {
             tag,
-            paths: Vec::new(),
+            paths,
             unknown: false,
         });
     }
