@@ -198,7 +198,7 @@ pub fn ports(ground: Ground, wishes: &Wishes, outbox: Outbox) -> Result<Ports, A
         branch,
         git_state: String::new(),
         instructions: found.iter().map(|i| (i.label.clone(), i.tokens)).collect(),
-        skills: 0,
+        skills: skills::skills(&skill_folders, &mut warnings).len() as u32,
         mcp: 0,
     };
     for text in ground.warnings.into_iter().chain(warnings) {

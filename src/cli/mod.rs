@@ -19,6 +19,7 @@ pub fn main() -> u8 {
     if let Some(code) = crate::sandbox::launcher_main(std::env::args_os()) {
         return u8::try_from(code).unwrap_or(exit::ERROR);
     }
+    quiet_contained_panics();
     let arguments = match Arguments::try_parse() {
         Ok(arguments) => arguments,
         Err(error) => {
@@ -32,6 +33,16 @@ pub fn main() -> u8 {
         }
     };
     run(arguments)
+}
+
+/// sled panics on damaged files; the store catches that and mends it, so it is nobody's business.
+fn quiet_contained_panics() {
+    let usual = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |panic| {
+        if !crate::session::panic_is_contained(std::thread::current().name()) {
+            usual(panic);
+        }
+    }));
 }
 
 fn run(mut arguments: Arguments) -> u8 {

@@ -137,6 +137,11 @@ impl IdMint {
         }
     }
 
+    /// All further ids come after `newest`.
+    pub fn go_after(&mut self, newest: u128) {
+        self.last = self.last.max(newest);
+    }
+
     /// The next raw id at time `now`; the typed `from_raw` makes it an id.
     pub fn raw(&mut self, now: Millis) -> u128 {
         // SplitMix64: enough to keep two processes of one millisecond apart.

@@ -1,5 +1,12 @@
 //! All integration tests, in one binary. `support` has the world they run in.
 
+#![expect(
+    clippy::expect_used,
+    clippy::string_slice,
+    clippy::panic,
+    reason = "a test that cannot go on must fail with what it saw"
+)]
+
 mod cli;
 mod provider;
 mod session;

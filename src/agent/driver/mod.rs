@@ -109,6 +109,7 @@ impl Agent {
             Begin::Newest => agent.open_newest().await,
             Begin::Open(id) => agent.open_session(id).await,
         }
+        agent.announce_onboarding();
         agent
     }
 

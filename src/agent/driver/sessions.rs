@@ -1,27 +1,66 @@
 //! Opening, listing, starting and forking sessions, and what a front end is told of them.
 
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
 use super::active::Active;
 use super::{Agent, branch};
 use crate::context::Conversation;
+use crate::model::local;
 use crate::protocol::{
     Event, Fault, FaultKind, Message, MessageId, NoticeLevel, Part, SessionId, SessionInfo,
 };
 use crate::session::{ExportFormat, Fork, Project, Redactor, SessionStore, StoreError};
 
+/// How long git may take to say how the worktree stands.
+const GIT_PATIENCE: Duration = Duration::from_secs(10);
 /// Parts of a page of history.
 const PAGE: usize = 300;
 
 impl Agent {
+    /// What the start screen says about the place; the repository's state follows when git has said it.
     pub(super) fn announce_place(&self) {
         self.ports
             .outbox
             .send([Event::Place(self.ports.place.clone())]);
-        if self.ports.model.is_none() {
-            self.ports.outbox.send([Event::Onboarding {
-                reason: "No API key is set, and no model was chosen.".to_owned(),
-                found: self.ports.models.found(),
-            }]);
+        if self.ports.headless || !self.ports.environment.git {
+            return;
         }
+        let mut place = self.ports.place.clone();
+        let (root, back) = (self.ports.worktree.clone(), self.active.back.clone());
+        tokio::spawn(async move {
+            if let Some(state) = git_state(&root).await {
+                place.git_state = state;
+                drop(back.send(super::Back::Event(Event::Place(place))));
+            }
+        });
+    }
+
+    /// Without a model: what to do, what was found, and which local servers answer.
+    pub(super) fn announce_onboarding(&self) {
+        if self.ports.headless || self.ports.model.is_some() {
+            return;
+        }
+        let reason = "No API key is set, and no model was chosen.".to_owned();
+        let mut found = self.ports.models.found();
+        let event = Event::Onboarding {
+            reason: reason.clone(),
+            found: found.clone(),
+        };
+        self.active.announce(&self.ports, vec![event]);
+        let (models, back) = (Arc::clone(&self.ports.models), self.active.back.clone());
+        tokio::spawn(async move {
+            for server in local::find(models.http(), &local::SERVERS).await {
+                found.push(format!(
+                    "{} at {} ({} models)",
+                    server.label,
+                    server.origin,
+                    server.models.len()
+                ));
+            }
+            drop(back.send(super::Back::Event(Event::Onboarding { reason, found })));
+        });
     }
 
     /// Tells the front end which session is open.
@@ -85,8 +124,10 @@ impl Agent {
         let values = opened.history.values.clone();
         let (messages, parts) = branch::current(messages, parts, &values);
         let conversation = Conversation::from_history(messages, parts);
+        let after = opened.history.last_id;
         let info = self.fitted(opened.history.info.clone());
         self.replace(info, conversation, values).await;
+        self.active.turn.ids_after(after);
         self.active.attach(&self.ports, opened.store);
         self.active.writable = opened.writable;
         let cut = opened.writable && self.recover();
@@ -303,4 +344,28 @@ impl Agent {
         self.active
             .announce(&self.ports, vec![Event::Error { error: fault }]);
     }
+}
+
+/// `clean` or `3 changed`, by git itself; none where it is missing or too slow to matter.
+async fn git_state(root: &Path) -> Option<String> {
+    let mut git = tokio::process::Command::new("git");
+    git.args(["status", "--porcelain", "--untracked-files=normal"])
+        .current_dir(root)
+        .env("GIT_OPTIONAL_LOCKS", "0")
+        .stdin(std::process::Stdio::null())
+        .stderr(std::process::Stdio::null())
+        .kill_on_drop(true);
+    let done = tokio::time::timeout(GIT_PATIENCE, git.output())
+        .await
+        .ok()?
+        .ok()?;
+    if !done.status.success() {
+        return None;
+    }
+    let changed = String::from_utf8_lossy(&done.stdout).lines().count();
+    Some(if changed == 0 {
+        "clean".to_owned()
+    } else {
+        format!("{changed} changed")
+    })
 }

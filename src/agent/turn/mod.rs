@@ -274,6 +274,11 @@ impl Turn {
         &self.setup.context
     }
 
+    /// Ids come after this one, which may be on another branch.
+    pub fn ids_after(&mut self, newest: u128) {
+        self.mint.go_after(newest);
+    }
+
     /// The next fresh message id, for the driver's own writes (undo, fork).
     pub fn mint(&mut self) -> &mut IdMint {
         &mut self.mint
