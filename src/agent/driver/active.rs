@@ -191,6 +191,11 @@ impl Active {
         })
     }
 
+    /// The store to write to: none while the session is not stored yet or can only be read.
+    pub(crate) fn writer(&self) -> Option<&SessionStore> {
+        self.store.as_ref().filter(|_| self.writable)
+    }
+
     /// Creates the session's folder, if there is none yet.
     pub(crate) fn ensure_store(&mut self, ports: &Ports) -> Result<(), Fault> {
         if self.store.is_some() {
@@ -207,7 +212,7 @@ impl Active {
 
     /// Announces in order with what is being written.
     pub(crate) fn announce(&self, ports: &Ports, events: Vec<Event>) {
-        match &self.store {
+        match self.writer() {
             Some(store) => {
                 store.commit(Commit {
                     records: Vec::new(),

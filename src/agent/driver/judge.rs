@@ -134,7 +134,7 @@ impl Agent {
         };
         self.active.grants.push(rule.clone());
         if let (Some(store), Ok(value)) = (
-            &self.active.store,
+            self.active.writer(),
             serde_json::to_value(&self.active.grants),
         ) {
             let record = Record::Value {

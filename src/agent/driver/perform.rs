@@ -103,7 +103,7 @@ impl Agent {
         if let Some(fault) = fault {
             return Some(Input::StoreFailed(fault));
         }
-        let Some(store) = &self.active.store else {
+        let Some(store) = self.active.writer() else {
             self.ports.outbox.send(announce);
             return None;
         };
@@ -128,7 +128,7 @@ impl Agent {
 
     /// What listings show of the session, and what it has read, are kept at the end of a turn.
     fn turn_ended(&self) {
-        let Some(store) = &self.active.store else {
+        let Some(store) = self.active.writer() else {
             return;
         };
         let turn = &self.active.turn;

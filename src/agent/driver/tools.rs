@@ -40,7 +40,7 @@ impl Agent {
         if !self.ports.headless {
             context.ask = Some(Arc::new(ToolQuestions::new(self.active.back.clone())));
         }
-        if let Some(store) = &self.active.store {
+        if let Some(store) = self.active.writer() {
             context.blobs = Some(Arc::new(Keep(store.blobs())));
         }
         context

@@ -31,7 +31,7 @@ impl Agent {
             return;
         };
         self.active.values.insert(name.clone(), value.clone());
-        if let Some(store) = &self.active.store {
+        if let Some(store) = self.active.writer() {
             store.commit(Commit::written(
                 vec![Record::Value { name, value }],
                 Vec::new(),
@@ -162,7 +162,7 @@ impl Agent {
                 })
             })
             .collect();
-        match &self.active.store {
+        match self.active.writer() {
             Some(store) => store.commit(Commit::soon(records, events)),
             None => self.ports.outbox.send(events),
         }

@@ -308,3 +308,35 @@ fn a_session_goes_on_where_it_was() {
         assert!(shown.contains(said), "{said} in {shown}");
     }
 }
+
+#[test]
+fn a_session_that_is_open_elsewhere_is_refused_and_left_alone() {
+    use std::io::{BufRead, BufReader};
+    let w = World::scripted(&json!({"steps": [
+        {"calls": [{"name": "bash", "input": {"command": "while [ ! -e go ]; do sleep 0.05; done"}}]},
+        {"text": "first is done"}
+    ]}));
+    let model = w.model();
+    let mut first = w
+        .command(&["exec", "--json", "--mode", "auto", "--model", &model, "wait"])
+        .stdout(std::process::Stdio::piped())
+        .spawn()
+        .expect("dunlin runs");
+    let mut lines = BufReader::new(first.stdout.take().expect("a pipe")).lines();
+    let mut id = String::new();
+    for line in lines.by_ref() {
+        let event: Value = serde_json::from_str(&line.expect("a line")).expect("json");
+        if event["type"] == "session.started" {
+            id = event["session"]["id"].as_str().expect("an id").to_owned();
+        }
+        if event["part"]["state"]["status"] == "running" {
+            break;
+        }
+    }
+    let second = w.run(&["exec", "--model", &model, "-r", &id, "me too"]).code(1);
+    assert!(second.stderr.contains("open"), "{}", second.stderr);
+    w.write("go", "");
+    let last = lines.last().expect("a line").expect("a line");
+    assert!(last.contains("\"done\""), "{last}");
+    assert!(first.wait().expect("an end").success());
+}
