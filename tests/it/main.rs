@@ -2,11 +2,10 @@
 
 mod cli;
 mod provider;
+mod pty;
 mod session;
 mod snapshot;
 mod support;
 mod tidy;
-mod wire;
-//! All integration tests, in one binary.
-
 mod tui;
+mod wire;

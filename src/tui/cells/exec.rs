@@ -11,8 +11,9 @@ use crate::tui::text::{Row, Styled};
 /// Lines that show while it runs.
 const LIVE: usize = 3;
 
-/// Outputs of so many lines are shown, not counted.
-const SHORT: usize = 3;
+/// Outputs of so many lines are shown whole: a count in their place would hardly be shorter.
+const SHORT: usize = 6;
+const SHORT_NARROW: usize = 3;
 
 /// A command.
 #[derive(Debug, Clone, PartialEq)]
@@ -23,11 +24,33 @@ pub struct Exec {
     pub exit: Option<i64>,
     /// The signal that ended it, or `timed out`; empty for none.
     pub ended_by: String,
+    /// True if it runs on in the background.
+    pub background: bool,
+    /// Its first and last line where the tool names them: what the model reads may have notes at
+    /// its ends.
+    ends: (Option<String>, Option<String>),
 }
 
 impl Exec {
     /// A command, from the call and its metadata.
-    pub fn of(facts: ToolFacts, metadata: &Value) -> Self {
+    pub fn of(mut facts: ToolFacts, metadata: &Value) -> Self {
+        let lines = |name: &str| metadata.get(name).and_then(Value::as_array);
+        let word = |line: Option<&Value>| line.and_then(Value::as_str).map(str::to_owned);
+        let ends = (
+            word(lines("first").and_then(|all| all.first())),
+            word(lines("last").and_then(|all| all.last())),
+        );
+        if let Some(total) = metadata.get("lines").and_then(Value::as_u64) {
+            facts.output.total = total as usize;
+            if let Some(all) = lines("first").filter(|all| all.len() as u64 == total) {
+                facts.output.head = all.iter().filter_map(|line| word(Some(line))).collect();
+                facts.output.tail.clear();
+            }
+        }
+        let background = metadata
+            .get("background")
+            .and_then(Value::as_bool)
+            .unwrap_or(false);
         let exit = ["exit", "exit_code"]
             .iter()
             .find_map(|name| metadata.get(name)?.as_i64());
@@ -48,6 +71,8 @@ impl Exec {
             facts,
             exit,
             ended_by,
+            background,
+            ends,
         }
     }
 
@@ -68,6 +93,7 @@ impl Exec {
         }
         match self.exit {
             Some(code) => Safe::strip(&format!("exit {code}")),
+            None if self.background => Safe::fixed("in the background"),
             None if self.facts.outcome == Outcome::Failed => Safe::fixed("failed"),
             None => Safe::default(),
         }
@@ -137,18 +163,26 @@ impl Exec {
             }
             return;
         }
-        let short = if cx.geometry.narrow { 1 } else { SHORT };
+        let short = if cx.geometry.narrow {
+            SHORT_NARROW
+        } else {
+            SHORT
+        };
         if output.total <= short {
-            for text in &output.head {
+            for text in output.head.iter().take(output.total.max(1)) {
                 self.line(text, cx, rows);
             }
         } else if failed {
+            let first = self
+                .ends
+                .0
+                .as_deref()
+                .or(output.head.first().map(String::as_str));
+            let last = self.ends.1.as_deref().or(output.last(1).last().copied());
             if !cx.geometry.narrow {
-                self.line(output.head.first().map_or("", String::as_str), cx, rows);
+                self.line(first.unwrap_or_default(), cx, rows);
             }
-            for text in output.last(1) {
-                self.line(text, cx, rows);
-            }
+            self.line(last.unwrap_or_default(), cx, rows);
             let shown = if cx.geometry.narrow { 1 } else { 2 };
             rows.push(cx.hidden(&more(output.total - shown), true));
         } else {

@@ -22,8 +22,14 @@ pub struct Ran {
 
 impl World {
     pub fn new() -> Self {
-        let root = tempfile::Builder::new().prefix("dunlin-it-").tempdir().expect("a folder");
-        let world = Self { root, env: Vec::new() };
+        let root = tempfile::Builder::new()
+            .prefix("dunlin-it-")
+            .tempdir()
+            .expect("a folder");
+        let world = Self {
+            root,
+            env: Vec::new(),
+        };
         std::fs::create_dir_all(world.worktree()).expect("a worktree");
         std::fs::create_dir_all(world.config()).expect("a config folder");
         world
@@ -83,7 +89,14 @@ impl World {
     pub fn commit(&self) -> bool {
         let git = |args: &[&str]| {
             Command::new("git")
-                .args(["-c", "user.name=t", "-c", "user.email=t@localhost", "-c", "gc.auto=0"])
+                .args([
+                    "-c",
+                    "user.name=t",
+                    "-c",
+                    "user.email=t@localhost",
+                    "-c",
+                    "gc.auto=0",
+                ])
                 .args(args)
                 .current_dir(self.worktree())
                 .env("GIT_CONFIG_GLOBAL", "/dev/null")
@@ -132,6 +145,13 @@ impl World {
         let mut all = vec!["exec", "--model", model.as_str()];
         all.extend(args);
         self.run(&all)
+    }
+
+    /// The newest session's id.
+    pub fn newest(&self) -> String {
+        let list = self.run(&["sessions", "list", "--json"]).code(0).stdout;
+        let list: Value = serde_json::from_str(&list).expect("json");
+        list[0]["id"].as_str().expect("a session").to_owned()
     }
 
     /// Runs `exec --json` and gives its events.
