@@ -3,6 +3,7 @@
 //! and that nothing but our own escapes ever reaches it. Waits are for conditions.
 
 mod leave;
+mod plain;
 mod screen;
 mod sessions;
 mod turn;
@@ -72,6 +73,7 @@ fn count(bytes: &[u8], what: &str) -> usize {
 /// Ends it as a user does: ctrl+c twice on an empty composer.
 #[track_caller]
 fn quit(terminal: &mut Terminal) {
+    terminal.shows_no("interrupt");
     terminal.send("\x03");
     terminal.shows("Once more to quit.");
     terminal.send("\x03");

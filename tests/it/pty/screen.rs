@@ -70,15 +70,12 @@ fn two_hundred_resizes_end_with_the_right_screen() {
         terminal.resize(1 + (at * 37) % 60, 1 + (at * 53) % 200);
     }
     terminal.resize(30, 100);
+    // Screens of sizes on the way are drawn too: the last one has its footer in row 30.
     let screen = terminal.until("the screen after the storm", |screen| {
-        screen.contains("The last line.") && screen.contains("1%   $0.00   ? keys")
+        let footer = screen.lines().nth(29).unwrap_or_default();
+        screen.contains("The last line.") && footer.ends_with("1%   $0.00   ? keys")
     });
     assert_eq!(screen.matches("? keys").count(), 1, "{screen}");
-    assert_eq!(
-        screen.lines().count(),
-        30,
-        "the footer is in the last row: {screen}"
-    );
     assert_eq!(screen.matches("The last line.").count(), 1, "{screen}");
     quit(&mut terminal);
 }

@@ -89,6 +89,7 @@ fn esc_twice_goes_back_to_an_earlier_prompt() {
     terminal.send("\r");
     terminal.shows_no("The second answer.");
     until("the file as it was", || world.read("a.txt") == "one\n");
+    terminal.shows("❯ change it");
     terminal.send("\x15");
     quit(&mut terminal);
 }
