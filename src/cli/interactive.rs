@@ -74,7 +74,7 @@ fn start(options: &Options, prompt: Option<String>, scripted: bool) -> Result<u8
     };
     let outcome = tui::run(start);
     // Comes at once when the agent's thread has ended; the program must not end before it.
-    drop(ended.recv_timeout(LAST_ACTS));
+    let _ = ended.recv_timeout(LAST_ACTS);
     match outcome {
         Ok(ended) => {
             if !ended.farewell.is_empty() {

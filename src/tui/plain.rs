@@ -21,9 +21,7 @@ use super::run::{AgentLink, Exit, Next, Remember, Start, TuiError};
 use super::state::asks::{Field, OpenAsk};
 use super::term::guard::write_all;
 use crate::protocol::link::OpSender;
-use crate::protocol::{
-    Answer, Delivery, DiffReport, DiffScope, Event, Op, PromptInput, SessionId,
-};
+use crate::protocol::{Answer, Delivery, DiffReport, DiffScope, Event, Op, PromptInput, SessionId};
 use ask::Reply;
 use lines::{Lines, clean};
 
@@ -81,7 +79,10 @@ pub(super) fn run(start: Start) -> Result<Exit, TuiError> {
         next: None,
         code: 0,
     };
-    plain.print(&format!("dunlin {}  {}", start.version, start.worktree_label));
+    plain.print(&format!(
+        "dunlin {}  {}",
+        start.version, start.worktree_label
+    ));
     if start.scripted_notice {
         plain.print("Scripted: answers come from a script, not from a model. The tools are real.");
     }
@@ -123,7 +124,9 @@ fn read_lines() -> std::io::Result<UnboundedReceiver<String>> {
         .name("stdin".to_owned())
         .spawn(move || {
             for line in std::io::stdin().lock().split(b'\n').map_while(Result::ok) {
-                let line = String::from_utf8_lossy(&line).trim_end_matches('\r').to_owned();
+                let line = String::from_utf8_lossy(&line)
+                    .trim_end_matches('\r')
+                    .to_owned();
                 if sender.send(line).is_err() {
                     return;
                 }
@@ -158,7 +161,11 @@ impl Ends {
 
 impl Plain {
     fn print(&mut self, line: &str) {
-        let before = if std::mem::take(&mut self.invited) { "\n" } else { "" };
+        let before = if std::mem::take(&mut self.invited) {
+            "\n"
+        } else {
+            ""
+        };
         // A reader that is gone is noticed when stdin ends; the session is kept in any case.
         drop(write_all(format!("{before}{line}\n").as_bytes()));
     }
@@ -251,7 +258,9 @@ impl Plain {
     }
 
     fn show_question(&mut self) {
-        let Some(open) = self.asks.front() else { return };
+        let Some(open) = self.asks.front() else {
+            return;
+        };
         for line in ask::shown(open, &self.keys) {
             self.print(&line);
         }
@@ -262,7 +271,10 @@ impl Plain {
             self.print("Nothing changed.");
         }
         for file in &report.files {
-            let line = format!("{}: {} added, {} removed", file.path, file.added, file.removed);
+            let line = format!(
+                "{}: {} added, {} removed",
+                file.path, file.added, file.removed
+            );
             self.print(&clean(&line));
         }
     }
@@ -289,7 +301,8 @@ impl Plain {
         match command::parse(line) {
             Parsed::Command(command, rest) => self.command(command, rest),
             Parsed::Unknown { name, closest } => {
-                let text = format!("There is no /{name}. The closest is /{closest}; /help lists all.");
+                let text =
+                    format!("There is no /{name}. The closest is /{closest}; /help lists all.");
                 self.print(&clean(&text));
             }
             Parsed::Prompt => self.prompt(line),
@@ -317,7 +330,9 @@ impl Plain {
     }
 
     fn reply(&mut self, line: &str) {
-        let Some(open) = self.asks.front_mut() else { return };
+        let Some(open) = self.asks.front_mut() else {
+            return;
+        };
         match ask::reply(open, line, &self.keys) {
             Reply::Answer(answer) => {
                 let ask = open.ask.id;
@@ -365,7 +380,11 @@ impl Plain {
                 Op::Continue
             }
             Command::Export => Op::Export {
-                format: if rest.is_empty() { "md".to_owned() } else { rest },
+                format: if rest.is_empty() {
+                    "md".to_owned()
+                } else {
+                    rest
+                },
                 path: None,
             },
             Command::Model | Command::Mode => match setting(command, &rest) {
@@ -382,8 +401,8 @@ impl Plain {
     fn help(&mut self) {
         self.print("A line is a prompt. !LINE runs a command, ctrl+c stops a turn, and these:");
         for name in [
-            "new", "sessions", "fork", "rename", "undo", "redo", "diff", "compact", "model", "mode",
-            "agent", "export", "continue", "demo", "quit",
+            "new", "sessions", "fork", "rename", "undo", "redo", "diff", "compact", "model",
+            "mode", "agent", "export", "continue", "demo", "quit",
         ] {
             if let Some(row) = command::row_of(name) {
                 self.print(&format!("  /{} {}  {}", row.name, row.takes, row.says));

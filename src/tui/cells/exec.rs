@@ -15,6 +15,9 @@ const LIVE: usize = 3;
 const SHORT: usize = 6;
 const SHORT_NARROW: usize = 3;
 
+/// What the model reads of a command that was cut before it said anything.
+const INTERRUPTED: &str = "[Tool execution was interrupted]";
+
 /// A command.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Exec {
@@ -150,6 +153,11 @@ impl Exec {
 
     fn result(&self, cx: &Cx<'_>, failed: bool, rows: &mut Vec<Row>) {
         let output = &self.facts.output;
+        let only = output.head.first().filter(|_| output.total == 1);
+        if self.facts.outcome == Outcome::Interrupted && only.is_some_and(|l| l == INTERRUPTED) {
+            // Said for the model; the header says it for the user.
+            return;
+        }
         let more = |n: usize| cx.dim(&Safe::strip(&words::count(n, "more line", "more lines")));
         if cx.unfolded {
             for text in &output.head {

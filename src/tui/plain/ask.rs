@@ -58,7 +58,12 @@ pub(super) fn shown(open: &OpenAsk, keys: &Keymap) -> Vec<String> {
         out.push(clean(&sentence));
     }
     for (at, choice) in open.choices().iter().enumerate() {
-        let line = format!("  {}  {} {}", letter(at, choice, keys), choice.label, choice.detail);
+        let line = format!(
+            "  {}  {} {}",
+            letter(at, choice, keys),
+            choice.label,
+            choice.detail
+        );
         out.push(clean(line.trim_end()));
     }
     out

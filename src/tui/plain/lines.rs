@@ -6,8 +6,7 @@
 use std::collections::{HashMap, HashSet};
 
 use crate::protocol::{
-    Event, Message, MessageId, NoticeLevel, Part, PartBody, PartId, Role, ToolState,
-    TurnEnd,
+    Event, Message, MessageId, NoticeLevel, Part, PartBody, PartId, Role, ToolState, TurnEnd,
 };
 use crate::tui::term::sanitise::Safe;
 
@@ -35,10 +34,8 @@ impl Lines {
             Event::History {
                 messages, parts, ..
             } => self.history(messages, parts, &mut out),
-            Event::MessageCreated { message } => {
-                if message.role == Role::User {
-                    self.own.insert(message.id);
-                }
+            Event::MessageCreated { message } if message.role == Role::User => {
+                self.own.insert(message.id);
             }
             Event::PartUpdated { part } => self.part(part, &mut out),
             Event::PartDelta { part, delta, .. } if self.taken.contains_key(part) => {
@@ -183,7 +180,12 @@ impl Lines {
         {
             let lines: Vec<&str> = output.lines().collect();
             let from = lines.len().saturating_sub(LAST);
-            out.extend(lines.iter().skip(from).map(|line| clean(&format!("  {line}"))));
+            out.extend(
+                lines
+                    .iter()
+                    .skip(from)
+                    .map(|line| clean(&format!("  {line}"))),
+            );
         }
     }
 }

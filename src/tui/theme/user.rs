@@ -63,6 +63,9 @@ mod tests {
         assert_eq!(themes[0].0, "sea");
         assert_eq!(problems.len(), 1);
         assert!(problems[0].contains("broken.toml"), "{problems:?}");
-        assert_eq!(load(&folder.path().join("missing")), (Vec::new(), Vec::new()));
+        assert_eq!(
+            load(&folder.path().join("missing")),
+            (Vec::new(), Vec::new())
+        );
     }
 }

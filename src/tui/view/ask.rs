@@ -105,7 +105,12 @@ pub fn sheet(state: &State, open: &OpenAsk, width: usize) -> Sheet {
     // Heading, blanks, footer and hairline take six rows; the subject may have the rest.
     let taken = below.len() + after.rows.len() + ABOVE + 6;
     let room = usize::from(state.terminal.size.1).saturating_sub(taken);
-    subject(state, open, (width, room.max(SUBJECT_ROWS)), &mut sheet.rows);
+    subject(
+        state,
+        open,
+        (width, room.max(SUBJECT_ROWS)),
+        &mut sheet.rows,
+    );
     if below.is_empty() {
         sheet.rows.pop();
     }

@@ -19,7 +19,11 @@ fn asks() -> World {
 
 fn assert_plain(terminal: &Terminal) {
     let raw = terminal.raw();
-    assert!(!raw.contains(&0x1b), "an escape in {:?}", String::from_utf8_lossy(&raw));
+    assert!(
+        !raw.contains(&0x1b),
+        "an escape in {:?}",
+        String::from_utf8_lossy(&raw)
+    );
     assert!(terminal.is_restored());
 }
 
@@ -43,7 +47,11 @@ fn lines_are_appended_and_questions_are_answered_by_line() {
     terminal.send("/quit\r");
     assert_eq!(terminal.ends(), 0);
     assert_plain(&terminal);
-    assert!(terminal.look(vt100::Screen::contents).contains("dunlin --plain -r ses_"));
+    assert!(
+        terminal
+            .look(vt100::Screen::contents)
+            .contains("dunlin --plain -r ses_")
+    );
 }
 
 #[test]
@@ -72,13 +80,21 @@ fn what_is_piped_in_is_worked_off_line_by_line() {
         .spawn()
         .expect("dunlin runs");
     let mut input = child.stdin.take().expect("a pipe");
-    input.write_all(b"go\nn use the Makefile\n").expect("a reader");
+    input
+        .write_all(b"go\nn use the Makefile\n")
+        .expect("a reader");
     drop(input);
     let ran = ran(child.wait_with_output().expect("an end")).code(0);
-    assert!(ran.stdout.contains("Question: Run this command"), "{}", ran.stdout);
+    assert!(
+        ran.stdout.contains("Question: Run this command"),
+        "{}",
+        ran.stdout
+    );
     assert!(!world.worktree().join("made").exists());
     assert!(!ran.stdout.contains('\u{1b}'));
-    let said = world.run(&["sessions", "export", "--format", "json", &world.newest()]).code(0);
+    let said = world
+        .run(&["sessions", "export", "--format", "json", &world.newest()])
+        .code(0);
     assert!(said.stdout.contains("use the Makefile"), "{}", said.stdout);
 }
 
@@ -89,7 +105,10 @@ fn a_failed_command_says_how_it_failed() {
     ]}));
     let mut terminal = dunlin(&world, &["--plain", "--mode", "auto", "go"]);
     let screen = terminal.shows("It failed.");
-    assert!(screen.contains("exit code 3") && screen.contains("  two"), "{screen}");
+    assert!(
+        screen.contains("exit code 3") && screen.contains("  two"),
+        "{screen}"
+    );
     terminal.send("/quit\r");
     assert_eq!(terminal.ends(), 0);
 }

@@ -112,7 +112,8 @@ fn pastes_are_verbatim_and_long_ones_become_a_chip_that_is_sent_whole() {
     });
     terminal.send("\x15\x7f\x15");
     terminal.shows("describe a change");
-    let long: String = (0..40).map(|n| format!("pasted line {n}\n")).collect();
+    let long: Vec<String> = (0..40).map(|n| format!("pasted line {n}")).collect();
+    let long = long.join("\n") + "\n";
     terminal.send(&format!("\x1b[200~{long}\x1b[201~"));
     let screen = terminal.shows("40 lines");
     assert!(
@@ -170,7 +171,7 @@ fn each_frame_is_one_synchronized_update_and_idle_is_silence() {
             let end = end
                 .or_else(|| osc.find("\x1b\\").map(|at| at + 2))
                 .expect("a whole OSC");
-            rest = &osc[end..];
+            rest = osc.split_at(end).1;
         }
         for known in ["\x1b]11;?\x1b\\", "\x1b[?u", "\x1b[c"] {
             rest = rest.strip_prefix(known).unwrap_or(rest);

@@ -62,7 +62,9 @@ fn undo_shows_what_it_does_then_does_it_and_redo_brings_it_back() {
     until("the file as it was", || world.read("a.txt") == "one\n");
     terminal.shows_no("It says two now.");
     // The prompt comes back to be changed.
-    terminal.shows("❯ change it");
+    terminal.until("the prompt in the composer, and nothing said", |screen| {
+        screen.contains("❯ change it") && screen.contains("@ file")
+    });
     terminal.send("\x15/redo\r");
     until("the change again", || world.read("a.txt") == "two\n");
     terminal.shows("It says two now.");
@@ -89,7 +91,9 @@ fn esc_twice_goes_back_to_an_earlier_prompt() {
     terminal.send("\r");
     terminal.shows_no("The second answer.");
     until("the file as it was", || world.read("a.txt") == "one\n");
-    terminal.shows("❯ change it");
+    terminal.until("the prompt in the composer, and nothing said", |screen| {
+        screen.contains("❯ change it") && screen.contains("@ file")
+    });
     terminal.send("\x15");
     quit(&mut terminal);
 }
