@@ -2,6 +2,7 @@
 
 use std::path::Path;
 use std::sync::OnceLock;
+use std::time::Duration;
 
 use tokio::sync::mpsc::unbounded_channel;
 
@@ -13,6 +14,9 @@ use crate::config::paths::Paths;
 use crate::error::AppError;
 use crate::protocol::link;
 use crate::tui::{self, AgentLink, Next, Start, TuiError};
+
+/// How long the end waits for the agent's thread: its commands are killed, its files are closed.
+const LAST_ACTS: Duration = Duration::from_secs(2);
 
 pub(super) fn run(options: &Options, prompt: Option<String>, scripted: bool) -> u8 {
     match start(options, prompt, scripted) {
@@ -28,12 +32,14 @@ fn start(options: &Options, prompt: Option<String>, scripted: bool) -> Result<u8
     log(options.log.as_deref(), &ground.paths);
     let mut settings = ground.config.ui.clone();
     settings.plain |= options.plain;
+    let (working, ended) = std::sync::mpsc::channel::<()>();
     let start = Start {
         settings,
         version: env!("CARGO_PKG_VERSION"),
         worktree_label: app::shown(&ground.worktree, &ground.paths.home),
         initial_prompt: prompt,
         scripted_notice: scripted,
+        themes: Some(ground.paths.config_dir.join("themes")),
         stderr_log: Some(ground.paths.data_dir.join("log").join("stderr.log")),
         connect: Box::new(move || {
             let history = PromptHistory::new(&ground.paths.data_dir, &ground.worktree);
@@ -45,7 +51,9 @@ fn start(options: &Options, prompt: Option<String>, scripted: bool) -> Result<u8
                 .spawn(move || match app::runtime() {
                     Ok(runtime) => {
                         runtime.block_on(app::run_agent(ground, wishes, begin, (receiver, outbox)));
-                        runtime.shutdown_background();
+                        // Commands that still run are killed when their tasks are dropped.
+                        runtime.shutdown_timeout(LAST_ACTS);
+                        drop(working);
                     }
                     Err(error) => report(&outbox, &error),
                 });
@@ -64,7 +72,10 @@ fn start(options: &Options, prompt: Option<String>, scripted: bool) -> Result<u8
             }
         }),
     };
-    match tui::run(start) {
+    let outcome = tui::run(start);
+    // Comes at once when the agent's thread has ended; the program must not end before it.
+    let _ = ended.recv_timeout(LAST_ACTS);
+    match outcome {
         Ok(ended) => {
             if !ended.farewell.is_empty() {
                 super::print(ended.farewell);

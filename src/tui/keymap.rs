@@ -115,6 +115,8 @@ actions! {
     Bottom Global "bottom" "ctrl+end" "to the newest";
     PromptUp Global "prompt-up" "alt+↑" "to the prompt before";
     PromptDown Global "prompt-down" "alt+↓" "to the prompt after";
+    FindNext Global "find-next" "alt+n" "the next place that /find found";
+    FindPrev Global "find-prev" "alt+p" "the place before";
     CopySelection Global "copy-selection" "alt+w" "copy the selection";
 
     Submit Composer "submit" "enter" "send";
@@ -131,6 +133,7 @@ actions! {
     LineStart Composer "line-start" "ctrl+a home" "start of the line";
     LineEnd Composer "line-end" "end ctrl+e" "end of the line";
     Unfold Composer "unfold" "ctrl+e" "on an empty line: unfold the last output";
+    Find Composer "find" "ctrl+f" "on an empty line: search the conversation";
     DeleteBack Composer "delete-back" "backspace shift+backspace" "delete the character before";
     DeleteForward Composer "delete-forward" "delete ctrl+d" "delete the character after";
     DeleteWordBack Composer "delete-word-back" "ctrl+w alt+backspace ctrl+backspace" "cut the word before";
@@ -376,8 +379,8 @@ mod tests {
         for row in TABLE {
             for name in row.keys.split_whitespace() {
                 let key: Key = name.parse().unwrap_or_else(|e| panic!("{}: {e}", row.name));
-                // Two actions on ctrl+e in the composer: unfold comes when nothing is written.
-                let shared = matches!(row.action, Action::Unfold);
+                // Two actions on ctrl+e and ctrl+f in the composer: one comes when nothing is written.
+                let shared = matches!(row.action, Action::Unfold | Action::Find);
                 if let Some(other) = seen.insert((row.context, key), row.name) {
                     assert!(
                         shared,

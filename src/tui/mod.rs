@@ -8,7 +8,8 @@
 //!
 //! `run` owns the loop; `update` is the only place that changes `state`; `view` draws it; `term` is
 //! the only folder that writes to the terminal. `Op` out and `Event` in are all that it shares with
-//! the agent. `Harness` drives the same parts without a terminal.
+//! the agent. `Harness` drives the same parts without a terminal. `plain` is the front end without a
+//! screen: lines only.
 
 pub mod cells;
 pub mod command;
@@ -18,6 +19,7 @@ pub mod harness;
 pub mod input;
 pub mod keymap;
 pub mod overlay;
+mod plain;
 pub mod run;
 pub mod scroll;
 pub mod state;

@@ -429,6 +429,11 @@ impl Transcript {
         find.count()
     }
 
+    /// How many places the running search found.
+    pub fn found(&self) -> usize {
+        self.find.as_ref().map_or(0, Find::count)
+    }
+
     /// To the next hit below; its number from 1.
     pub fn find_next(&mut self) -> Option<usize> {
         self.find_step(true)

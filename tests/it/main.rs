@@ -9,6 +9,7 @@
 
 mod cli;
 mod provider;
+mod pty;
 mod session;
 mod snapshot;
 mod support;

@@ -210,7 +210,8 @@ impl Active {
         Ok(())
     }
 
-    /// Announces in order with what is being written.
+    /// Announces in order with what is being written. A session that another process has open takes
+    /// no commits: nothing is written then that events could overtake.
     pub(crate) fn announce(&self, ports: &Ports, events: Vec<Event>) {
         match self.writer() {
             Some(store) => {

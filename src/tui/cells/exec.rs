@@ -11,8 +11,12 @@ use crate::tui::text::{Row, Styled};
 /// Lines that show while it runs.
 const LIVE: usize = 3;
 
-/// Outputs of so many lines are shown, not counted.
-const SHORT: usize = 3;
+/// Outputs of so many lines are shown whole: a count in their place would hardly be shorter.
+const SHORT: usize = 6;
+const SHORT_NARROW: usize = 3;
+
+/// What the model reads of a command that was cut before it said anything.
+const INTERRUPTED: &str = "[Tool execution was interrupted]";
 
 /// A command.
 #[derive(Debug, Clone, PartialEq)]
@@ -149,6 +153,11 @@ impl Exec {
 
     fn result(&self, cx: &Cx<'_>, failed: bool, rows: &mut Vec<Row>) {
         let output = &self.facts.output;
+        let only = output.head.first().filter(|_| output.total == 1);
+        if self.facts.outcome == Outcome::Interrupted && only.is_some_and(|l| l == INTERRUPTED) {
+            // Said for the model; the header says it for the user.
+            return;
+        }
         let more = |n: usize| cx.dim(&Safe::strip(&words::count(n, "more line", "more lines")));
         if cx.unfolded {
             for text in &output.head {
@@ -162,9 +171,13 @@ impl Exec {
             }
             return;
         }
-        let short = if cx.geometry.narrow { 1 } else { SHORT };
+        let short = if cx.geometry.narrow {
+            SHORT_NARROW
+        } else {
+            SHORT
+        };
         if output.total <= short {
-            for text in &output.head {
+            for text in output.head.iter().take(output.total.max(1)) {
                 self.line(text, cx, rows);
             }
         } else if failed {

@@ -35,6 +35,8 @@ impl Thought {
         let theme = cx.theme;
         let mut title = Styled::new();
         let (word, time) = match self.end {
+            // Less than half a second is no time worth a word.
+            Some(end) if end - self.start < 500 => ("Thought", Safe::default()),
             Some(end) => ("Thought ", words::running(end - self.start + 500)),
             None => ("Thinking ", words::running(cx.now - self.start)),
         };

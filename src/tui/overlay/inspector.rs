@@ -12,7 +12,7 @@ use crate::protocol::{ContextGauge, Op};
 use crate::tui::input::Key;
 use crate::tui::keymap::{Action, Context, Keymap};
 use crate::tui::state::State;
-use crate::tui::view::numbers::{grouped, percent};
+use crate::tui::view::numbers::{grouped, money, percent};
 use crate::tui::view::row::Row;
 
 const BAR: usize = 60;
@@ -25,6 +25,8 @@ pub struct Inspector {
     facts: Vec<(String, String)>,
     shares: Vec<(String, u64)>,
     lists: Vec<(String, Vec<String>)>,
+    /// Prompt tokens of each request, oldest first.
+    requests: Vec<u64>,
     top: usize,
 }
 
@@ -37,6 +39,7 @@ impl Inspector {
             facts: Vec::new(),
             shares: Vec::new(),
             lists: Vec::new(),
+            requests: Vec::new(),
             top: 0,
         };
         for (key, value) in report.as_object().into_iter().flatten() {
@@ -56,10 +59,16 @@ impl Inspector {
                         view.lists.push((label, map.iter().map(line).collect()));
                     }
                 }
+                Value::Array(items) if key == "requests" => {
+                    view.requests = items.iter().filter_map(Value::as_u64).collect();
+                }
+                Value::Array(items) if items.iter().all(is_output) => {
+                    view.lists.push((label, items.iter().map(output).collect()));
+                }
                 Value::Array(items) => {
                     view.lists.push((label, items.iter().map(shown).collect()));
                 }
-                _ => view.facts.push((label, shown(value))),
+                _ => view.facts.push((label, fact(key, value))),
             }
         }
         view
@@ -193,6 +202,11 @@ impl Inspector {
                     .text(&theme.glyphs.used.repeat(bar), theme.accent()),
             );
         }
+        if !self.requests.is_empty() {
+            rows.push(Row::new());
+            rows.push(Row::new().fixed("Tokens per request", theme.bold()));
+            rows.push(self.chart(state));
+        }
         for (label, lines) in self.lists.iter().filter(|(_, lines)| !lines.is_empty()) {
             rows.push(Row::new());
             rows.push(Row::new().text(label, theme.bold()));
@@ -203,6 +217,73 @@ impl Inspector {
             );
         }
         rows
+    }
+}
+
+impl Inspector {
+    /// The newest requests as one row of bars, with the first and the last number.
+    fn chart(&self, state: &State) -> Row {
+        let theme = &state.theme;
+        let bars: Vec<char> = if theme.glyphs.used.is_ascii() {
+            ".:-=+*#%".chars().collect()
+        } else {
+            "▁▂▃▄▅▆▇█".chars().collect()
+        };
+        let shown = &self.requests[self.requests.len().saturating_sub(BAR)..];
+        let most = shown.iter().copied().max().unwrap_or(1).max(1);
+        let level = |n: &u64| {
+            let at = (*n * (bars.len() as u64 - 1)).div_ceil(most);
+            bars.get(at as usize).copied().unwrap_or(' ')
+        };
+        let line: String = shown.iter().map(level).collect();
+        let number = |n: Option<&u64>| n.copied().map(grouped).unwrap_or_default();
+        Row::new()
+            .gap(2)
+            .text(&number(shown.first()), theme.dim())
+            .gap(2)
+            .text(&line, theme.accent())
+            .gap(2)
+            .text(&number(shown.last()), theme.dim())
+            .gap(3)
+            .text(&format!("most {}", grouped(most)), theme.dim())
+    }
+}
+
+/// True for an entry of the largest outputs.
+fn is_output(value: &Value) -> bool {
+    ["tokens", "tool", "title"]
+        .iter()
+        .all(|name| value.get(name).is_some())
+}
+
+/// `   7,402  read  src/session/processor.rs   turn 3`, then what else is known of it.
+fn output(value: &Value) -> String {
+    let text = |name: &str| value.get(name).map(shown).unwrap_or_default();
+    let mut line = format!(
+        "{:>7}  {:<6}  {:<40}  turn {}",
+        text("tokens"),
+        text("tool"),
+        text("title"),
+        text("turn")
+    );
+    let known = ["tokens", "tool", "title", "turn", "part"];
+    for (name, value) in value.as_object().into_iter().flatten() {
+        match value {
+            _ if known.contains(&name.as_str()) => {}
+            Value::Bool(false) | Value::Null => {}
+            Value::Bool(true) => line.push_str(&format!("   {}", words(name).to_lowercase())),
+            other => line.push_str(&format!("   {}", shown(other))),
+        }
+    }
+    line
+}
+
+/// A fact's value as it is said: money as money, rates as percent.
+fn fact(key: &str, value: &Value) -> String {
+    match value.as_f64() {
+        Some(rate) if key.ends_with("rate") => format!("{:.0}%", rate * 100.0),
+        Some(usd) if key == "cost" => money(usd),
+        _ => shown(value),
     }
 }
 

@@ -132,15 +132,17 @@ impl Picker {
     }
 
     /// Themes with a live preview.
-    pub fn themes(now: &str) -> Self {
-        let entries = ThemeChoice::BUILT_IN.iter().map(|(name, _)| Entry {
-            label: (*name).to_owned(),
-            detail: if *name == now {
+    pub fn themes(now: &str, own: &[(String, ThemeChoice)]) -> Self {
+        let built_in = ThemeChoice::BUILT_IN.iter().map(|(name, _)| *name);
+        let names = built_in.chain(own.iter().map(|(name, _)| name.as_str()));
+        let entries = names.map(|name| Entry {
+            label: name.to_owned(),
+            detail: if name == now {
                 "now".to_owned()
             } else {
                 String::new()
             },
-            intents: vec![Intent::Theme((*name).to_owned())],
+            intents: vec![Intent::Theme(name.to_owned())],
         });
         Self::new(Kind::Themes(now.to_owned()), "Themes", entries.collect())
     }

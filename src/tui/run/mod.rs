@@ -42,6 +42,8 @@ pub struct Start {
     pub connect: Connect,
     /// Answers come from a script: said on the start screen.
     pub scripted_notice: bool,
+    /// The folder of the user's own themes.
+    pub themes: Option<PathBuf>,
     /// Where stderr goes while the screen is ours; none for nowhere.
     pub stderr_log: Option<PathBuf>,
 }
@@ -109,6 +111,14 @@ pub enum TuiError {
 
 /// Runs the interactive front end until the user ends it. Blocks the thread it is called on.
 pub fn run(start: Start) -> Result<Exit, TuiError> {
+    if start.settings.plain || wants_lines() {
+        return super::plain::run(start);
+    }
+    let (themes, problems) = start
+        .themes
+        .as_deref()
+        .map(super::theme::user::load)
+        .unwrap_or_default();
     let Start {
         settings,
         version,
@@ -131,9 +141,12 @@ pub fn run(start: Start) -> Result<Exit, TuiError> {
         version: version.to_owned(),
         worktree: worktree_label,
         scripted: start.scripted_notice,
+        problems,
         ..state::Start::default()
     };
     let mut state = State::new(settings, facts, terminal);
+    state.themes = themes;
+    state.restyle();
     if ascii_only() {
         state.theme = state.theme.clone().with_glyphs(super::theme::Glyphs::ASCII);
     }
@@ -162,6 +175,12 @@ pub(super) fn now() -> Millis {
         .duration_since(UNIX_EPOCH)
         .unwrap_or_default();
     Millis::try_from(since.as_millis()).unwrap_or(Millis::MAX)
+}
+
+/// True if the environment asks for output that a screen reader can follow.
+fn wants_lines() -> bool {
+    let get = |name| std::env::var(name).unwrap_or_default();
+    !matches!(get("ACCESSIBLE").as_str(), "" | "0") || get("TERM") == "dumb"
 }
 
 /// Colours by the environment; `NO_COLOR` wins.

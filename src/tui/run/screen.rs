@@ -62,7 +62,8 @@ impl Screen {
 
     /// Draws a frame; writes nothing if nothing changed. Gives when the screen changes by itself.
     pub(super) fn draw(&mut self, state: &mut State, now: Millis) -> io::Result<Option<Millis>> {
-        if self.printed {
+        // Given back already: the end waits for the agent, or the conversation is printed.
+        if self.printed || !self.guard.is_active() {
             return Ok(None);
         }
         let drawn = view::draw(state, self.painter.canvas(), now);

@@ -85,6 +85,8 @@ pub struct Start {
     pub recent: Vec<SessionSummary>,
     /// Nobody can work yet: why, and what was found.
     pub onboarding: Option<(String, Vec<String>)>,
+    /// What is wrong with the user's own themes, one sentence each.
+    pub problems: Vec<String>,
     /// The scripted provider plays: said clearly.
     pub scripted: bool,
 }
@@ -109,6 +111,8 @@ pub struct State {
     pub keys: Keymap,
     /// The terminal.
     pub terminal: Terminal,
+    /// The user's own themes by name.
+    pub themes: Vec<(String, ThemeChoice)>,
     /// The theme's name as chosen.
     pub theme_name: String,
     /// Styles.
@@ -160,6 +164,7 @@ impl State {
             settings,
             terminal,
             theme_name,
+            themes: Vec::new(),
             zone: TimeZone::UTC,
             transcript: Transcript::new(),
             transcript_area: Rect::default(),
@@ -182,9 +187,16 @@ impl State {
         state
     }
 
+    /// A theme by its name, the user's own before the built-in ones.
+    pub fn theme_named(&self, name: &str) -> Option<ThemeChoice> {
+        let own = self.themes.iter().find(|(own, _)| own == name);
+        own.map(|(_, choice)| choice.clone())
+            .or_else(|| ThemeChoice::named(name))
+    }
+
     /// Makes the theme anew from its name, the terminal's colours and its background.
     pub fn restyle(&mut self) {
-        let choice = ThemeChoice::named(&self.theme_name).unwrap_or_default();
+        let choice = self.theme_named(&self.theme_name).unwrap_or_default();
         let terminal = &self.terminal;
         self.theme = Theme::new(choice, terminal.depth, terminal.background)
             .with_glyphs(self.theme.glyphs.clone());

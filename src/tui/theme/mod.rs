@@ -7,6 +7,7 @@ pub mod downgrade;
 pub mod glyphs;
 pub mod palette;
 pub mod sgr;
+pub mod user;
 
 use ratatui::style::{Modifier, Style};
 

@@ -19,6 +19,9 @@ use crate::protocol::{
 /// A turn that took longer is worth a notification.
 const LONG_TURN_MS: Millis = 20_000;
 
+/// The provider of a session that has no model yet.
+const NO_PROVIDER: &str = "none";
+
 /// Takes an event in.
 pub(super) fn event(state: &mut State, event: Event, now: Millis) -> Vec<Effect> {
     if matches!(event, Event::SessionStarted { .. }) {
@@ -41,7 +44,6 @@ pub(super) fn event(state: &mut State, event: Event, now: Millis) -> Vec<Effect>
             };
             state.asks.clear();
             state.queue = QueueState::default();
-            state.start.onboarding = None;
             state.overlays.clear();
         }
         Event::History {
@@ -62,7 +64,12 @@ pub(super) fn event(state: &mut State, event: Event, now: Millis) -> Vec<Effect>
             state.session.cut = false;
         }
         Event::TurnFinished { reason } => return finished(state, reason, now),
-        Event::Status(status) => state.status = Some(status),
+        Event::Status(status) => {
+            if status.model.provider != NO_PROVIDER {
+                state.start.onboarding = None;
+            }
+            state.status = Some(status);
+        }
         Event::Closed => return vec![Effect::Exit(0)],
         answer => return answered(state, answer),
     }

@@ -1,7 +1,7 @@
 //! What each slash command does.
 
 use super::super::command::Command;
-use super::super::keymap::nearest;
+use super::super::keymap::{Action, nearest};
 use super::super::overlay::pager::Pager;
 use super::super::overlay::picker::{Entry, Kind, Picker};
 use super::super::overlay::queue::QueueView;
@@ -247,21 +247,25 @@ fn find(state: &mut State, rest: &str, now: Millis) -> Vec<Effect> {
     if rest.is_empty() {
         return Vec::new();
     }
-    state.transcript.find_prev();
+    if let Some(number) = state.transcript.find_prev() {
+        let next = state.keys.key(Action::FindNext);
+        let before = state.keys.key(Action::FindPrev);
+        let text = format!("{number} of {count}   {before} before   {next} next   esc ends");
+        return say(state, &text, now);
+    }
     let text = match count {
         0 => format!("Nothing here says `{rest}`."),
-        1 => "1 place.".to_owned(),
-        _ => format!("{count} places; /find with other words, or with none to end."),
+        _ => format!("{count} places."),
     };
     say(state, &text, now)
 }
 
 fn theme(state: &mut State, rest: &str, now: Millis) -> Vec<Effect> {
     if rest.is_empty() {
-        let overlay = Overlay::Picker(Picker::themes(&state.theme_name));
+        let overlay = Overlay::Picker(Picker::themes(&state.theme_name, &state.themes));
         return show(state, overlay);
     }
-    if ThemeChoice::named(rest).is_none() {
+    if state.theme_named(rest).is_none() {
         let near = nearest(rest, ThemeChoice::BUILT_IN.iter().map(|(name, _)| *name));
         return fail(
             state,

@@ -49,6 +49,10 @@ pub(super) fn act(state: &mut State, action: Action, now: Millis) -> Vec<Effect>
         Action::DeleteForward if state.composer.is_empty() => {
             return super::keys::key_quit(state, now);
         }
+        Action::Right | Action::Find if state.composer.is_empty() && state.session.begun => {
+            state.composer.set("/find ");
+            return changed(state);
+        }
         Action::LineEnd | Action::Unfold if state.composer.is_empty() => {
             state.transcript.toggle_fold_last();
             return Vec::new();

@@ -143,6 +143,7 @@ fn act(state: &mut State, action: Action, now: Millis) -> Vec<Effect> {
         | Action::PromptUp
         | Action::PromptDown => scroll(state, action),
         Action::CopySelection => copy_selection(state),
+        Action::FindNext | Action::FindPrev => find(state, action, now),
         Action::Help => open(state, |state| overlay::help(&state.keys)),
         Action::Sessions => {
             state.overlays.push(Overlay::sessions());
@@ -161,6 +162,20 @@ fn act(state: &mut State, action: Action, now: Millis) -> Vec<Effect> {
         }),
         other => compose::act(state, other, now),
     }
+}
+
+/// Goes to another place that was found.
+fn find(state: &mut State, action: Action, now: Millis) -> Vec<Effect> {
+    let number = match action {
+        Action::FindNext => state.transcript.find_next(),
+        _ => state.transcript.find_prev(),
+    };
+    let text = number.map_or_else(
+        || "Nothing is searched: /find WORDS.".to_owned(),
+        |number| format!("{number} of {}", state.transcript.found()),
+    );
+    state.say(NoticeLevel::Info, text, now);
+    Vec::new()
 }
 
 fn open(state: &mut State, make: impl FnOnce(&State) -> Overlay) -> Vec<Effect> {
@@ -239,6 +254,10 @@ pub(super) fn key_quit(state: &mut State, now: Millis) -> Vec<Effect> {
 }
 
 fn escape(state: &mut State, now: Millis) -> Vec<Effect> {
+    if state.transcript.found() > 0 {
+        state.transcript.find("");
+        return Vec::new();
+    }
     if state.is_running() {
         return vec![Effect::Op(Op::Interrupt)];
     }

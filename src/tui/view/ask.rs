@@ -17,8 +17,10 @@ use crate::tui::state::State;
 use crate::tui::state::asks::{Choice, OpenAsk, Purpose};
 use crate::tui::term::sanitise::Safe;
 
-/// Rows of the subject shown when the question is not full screen.
+/// Rows of the subject shown when the question is not full screen, even if little room is left.
 const SUBJECT_ROWS: usize = 8;
+/// Rows that the conversation keeps above a question.
+const ABOVE: usize = 6;
 const LABEL: usize = 5;
 const CHOICE: usize = 8;
 const DETAIL: usize = 25;
@@ -96,12 +98,28 @@ pub fn sheet(state: &State, open: &OpenAsk, width: usize) -> Sheet {
     let mut sheet = Sheet::default();
     sheet.rows.push(heading(state, open));
     sheet.rows.push(Row::new());
-    subject(state, open, width, &mut sheet.rows);
-    facts(state, open, width, &mut sheet.rows);
+    let mut below = Vec::new();
+    facts(state, open, width, &mut below);
+    let mut after = Sheet::default();
+    choices(state, open, width, &mut after);
+    // Heading, blanks, footer and hairline take six rows; the subject may have the rest.
+    let taken = below.len() + after.rows.len() + ABOVE + 6;
+    let room = usize::from(state.terminal.size.1).saturating_sub(taken);
+    subject(
+        state,
+        open,
+        (width, room.max(SUBJECT_ROWS)),
+        &mut sheet.rows,
+    );
+    if below.is_empty() {
+        sheet.rows.pop();
+    }
+    sheet.rows.append(&mut below);
     sheet.rows.push(Row::new());
     let before = sheet.rows.len();
-    choices(state, open, width, &mut sheet);
-    sheet.tail = sheet.rows.len() - before;
+    sheet.tail = after.rows.len();
+    sheet.cursor = after.cursor.map(|(row, col)| (row + before, col));
+    sheet.rows.append(&mut after.rows);
     sheet
 }
 
@@ -141,7 +159,8 @@ fn heading(state: &State, open: &OpenAsk) -> Row {
 }
 
 /// What is to be approved, wrapped, hidden characters written out.
-fn subject(state: &State, open: &OpenAsk, width: usize, rows: &mut Vec<Row>) {
+fn subject(state: &State, open: &OpenAsk, space: (usize, usize), rows: &mut Vec<Row>) {
+    let (width, most) = space;
     let theme = &state.theme;
     let (text, diff) = match &open.ask.body {
         AskBody::Permission { subject, diff, .. } => (subject, diff.as_str()),
@@ -177,9 +196,9 @@ fn subject(state: &State, open: &OpenAsk, width: usize, rows: &mut Vec<Row>) {
             );
         }
     }
-    if !open.full && lines.len() > SUBJECT_ROWS {
-        let hidden = lines.len() - SUBJECT_ROWS + 1;
-        lines.truncate(SUBJECT_ROWS - 1);
+    if !open.full && lines.len() > most {
+        let hidden = lines.len() - most + 1;
+        lines.truncate(most - 1);
         let key = state.keys.key(Action::AskFull);
         let mark = Row::new()
             .gap(4)
@@ -248,7 +267,6 @@ fn facts(state: &State, open: &OpenAsk, width: usize, rows: &mut Vec<Row>) {
         AskBody::Budget { .. } | AskBody::Question { .. } => {}
     }
     if facts.is_empty() {
-        rows.pop();
         return;
     }
     let label = facts

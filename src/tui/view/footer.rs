@@ -30,9 +30,10 @@ fn who(state: &State) -> Row {
     let Some(status) = &state.status else {
         return Row::new().text(if state.connected { "" } else { "starting" }, theme.dim());
     };
+    let model = numbers::model(&status.model_label);
     let mut words = vec![status.agent.as_str()];
     if !state.is_narrow() {
-        words.push(&status.model_label);
+        words.push(&model);
     }
     words.push(status.mode.name());
     Row::new().text(&words.join(" · "), theme.dim())
@@ -69,7 +70,7 @@ fn right_side(state: &State, mut row: Row) -> Row {
         row = row
             .right(&numbers::context(gauge.used, gauge.window), theme.dim())
             .right("   ", theme.dim());
-        let begun = gauge.used > 0;
+        let begun = state.session.begun;
         match status.cost {
             Some(usd) if begun || usd > 0.0 => {
                 row = row

@@ -45,6 +45,19 @@ pub fn elapsed(ms: Millis) -> String {
     }
 }
 
+/// The longest name of a model in a row with other words.
+const MODEL: usize = 32;
+
+/// A model's name without the maker's or a script's path before it, short enough for the footer.
+pub fn model(label: &str) -> String {
+    let name = label.rsplit('/').next().unwrap_or(label);
+    match name.char_indices().nth(MODEL) {
+        Some((at, _)) => format!("{}…", name.get(..at).unwrap_or(name)),
+        None if name == "none" => "no model".to_owned(),
+        None => name.to_owned(),
+    }
+}
+
 /// `$0.42`.
 pub fn money(usd: f64) -> String {
     format!("${usd:.2}")

@@ -29,7 +29,7 @@ pub fn rows(state: &State, width: usize, now: Millis) -> Vec<Row> {
     }
     rows.push(Row::new());
     rows.push(hints(state));
-    for problem in state.keys.problems() {
+    for problem in state.keys.problems().iter().chain(&state.start.problems) {
         rows.push(
             Row::new()
                 .fixed(theme.glyphs.warn, theme.amber())

@@ -105,7 +105,8 @@ fn retrying(state: &State, status: &Status, why: (&str, &Fault), left: Millis) -
     if state.is_narrow() {
         return row.right(&state.keys.key(Action::RetryNow), theme.accent());
     }
-    let model = status.model_label.split(' ').next().unwrap_or_default();
+    let model = numbers::model(&status.model_label);
+    let model = model.split(' ').next().unwrap_or_default();
     row.gap(3)
         .text(attempt, theme.dim())
         .gap(3)

@@ -147,6 +147,13 @@ impl World {
         self.run(&all)
     }
 
+    /// The newest session's id.
+    pub fn newest(&self) -> String {
+        let list = self.run(&["sessions", "list", "--json"]).code(0).stdout;
+        let list: Value = serde_json::from_str(&list).expect("json");
+        list[0]["id"].as_str().expect("a session").to_owned()
+    }
+
     /// Runs `exec --json` and gives its events.
     pub fn events(&self, args: &[&str]) -> (Ran, Vec<Value>) {
         let mut all = vec!["--json"];

@@ -1,0 +1,469 @@
+//! The line printer front end (`--plain`): everything is appended, nothing is drawn over, no escape
+//! is ever written. For screen readers, dumb terminals, logs and pipes.
+//!
+//! `tui::run` hands over when the settings ask for it. Lines of stdin are prompts, commands, or
+//! answers while a question is open. Shares `Op`, `Event`, the command table and the questions'
+//! choices with the full screen; owns no state of the screen.
+
+mod ask;
+mod lines;
+
+use std::collections::VecDeque;
+use std::io::BufRead as _;
+
+use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
+
+use super::command::{self, Command, Parsed};
+use super::composer::buffer::Buffer;
+use super::keymap::Keymap;
+use super::run::{AgentLink, Exit, Next, Remember, Start, TuiError};
+use super::state::asks::{Field, OpenAsk};
+use super::term::guard::write_all;
+use crate::protocol::link::OpSender;
+use crate::protocol::{Answer, Delivery, DiffReport, DiffScope, Event, Op, PromptInput, SessionId};
+use ask::Reply;
+use lines::{Lines, clean};
+
+/// Events taken at once.
+const CHUNK: usize = 64;
+
+struct Plain {
+    ops: OpSender,
+    remember: Option<Remember>,
+    keys: Keymap,
+    lines: Lines,
+    asks: VecDeque<OpenAsk>,
+    /// An undo was previewed: the next line says yes or no.
+    undo: bool,
+    /// A turn runs, or was asked for.
+    running: bool,
+    queued: usize,
+    cut: bool,
+    session: Option<SessionId>,
+    /// stdin is a terminal: lines may come at any time, and `> ` invites them.
+    interactive: bool,
+    invited: bool,
+    /// stdin is at its end.
+    over: bool,
+    next: Option<Next>,
+    code: u8,
+}
+
+/// Runs until the user ends it or stdin is over and the work is done.
+pub(super) fn run(start: Start) -> Result<Exit, TuiError> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()?;
+    let keys = Keymap::new(&start.settings.keys);
+    let AgentLink {
+        ops,
+        mut events,
+        remember,
+        ..
+    } = (start.connect)();
+    let mut plain = Plain {
+        ops,
+        remember,
+        keys,
+        lines: Lines::default(),
+        asks: VecDeque::new(),
+        undo: false,
+        running: false,
+        queued: 0,
+        cut: false,
+        session: None,
+        interactive: rustix::termios::isatty(std::io::stdin()),
+        invited: false,
+        over: false,
+        next: None,
+        code: 0,
+    };
+    plain.print(&format!(
+        "dunlin {}  {}",
+        start.version, start.worktree_label
+    ));
+    if start.scripted_notice {
+        plain.print("Scripted: answers come from a script, not from a model. The tools are real.");
+    }
+    let mut typed = read_lines()?;
+    runtime.block_on(async {
+        let mut ends = Ends::new()?;
+        if let Some(prompt) = start.initial_prompt {
+            plain.line(&prompt);
+        }
+        loop {
+            plain.invite();
+            tokio::select! {
+                batch = events.recv(CHUNK) => {
+                    for event in batch {
+                        if event == Event::Closed {
+                            return Ok(plain.exit());
+                        }
+                        plain.event(event);
+                    }
+                }
+                line = typed.recv(), if plain.takes_lines() => match line {
+                    Some(line) => {
+                        plain.invited = false;
+                        plain.line(&line);
+                    }
+                    None => plain.stdin_is_over(),
+                },
+                code = ends.next() => plain.signal_came(code),
+            }
+            plain.close_if_done();
+        }
+    })
+}
+
+/// Lines of stdin, from a thread of their own: a blocked read cannot be taken back.
+fn read_lines() -> std::io::Result<UnboundedReceiver<String>> {
+    let (sender, receiver) = unbounded_channel();
+    std::thread::Builder::new()
+        .name("stdin".to_owned())
+        .spawn(move || {
+            for line in std::io::stdin().lock().split(b'\n').map_while(Result::ok) {
+                let line = String::from_utf8_lossy(&line)
+                    .trim_end_matches('\r')
+                    .to_owned();
+                if sender.send(line).is_err() {
+                    return;
+                }
+            }
+        })?;
+    Ok(receiver)
+}
+
+struct Ends {
+    interrupt: Signal,
+    term: Signal,
+    hangup: Signal,
+}
+
+impl Ends {
+    fn new() -> std::io::Result<Self> {
+        Ok(Self {
+            interrupt: signal(SignalKind::interrupt())?,
+            term: signal(SignalKind::terminate())?,
+            hangup: signal(SignalKind::hangup())?,
+        })
+    }
+
+    async fn next(&mut self) -> u8 {
+        tokio::select! {
+            _ = self.interrupt.recv() => 130,
+            _ = self.term.recv() => 143,
+            _ = self.hangup.recv() => 129,
+        }
+    }
+}
+
+impl Plain {
+    fn print(&mut self, line: &str) {
+        let before = if std::mem::take(&mut self.invited) {
+            "\n"
+        } else {
+            ""
+        };
+        // A reader that is gone is noticed when stdin ends; the session is kept in any case.
+        drop(write_all(format!("{before}{line}\n").as_bytes()));
+    }
+
+    fn invite(&mut self) {
+        let waits = !self.running || !self.asks.is_empty();
+        if self.interactive && waits && !self.invited && self.session.is_some() && !self.over {
+            drop(write_all(b"> "));
+            self.invited = true;
+        }
+    }
+
+    /// A script's next line waits until there is something for it to be.
+    fn takes_lines(&self) -> bool {
+        let wanted = !self.running || !self.asks.is_empty();
+        !self.over && (self.interactive || (wanted && self.session.is_some()))
+    }
+
+    fn send(&self, op: Op) {
+        // An agent that is gone says so with `Event::Closed`.
+        drop(self.ops.send(op));
+    }
+
+    fn event(&mut self, event: Event) {
+        for line in self.lines.event(&event) {
+            self.print(&line);
+        }
+        match event {
+            Event::SessionStarted {
+                session,
+                writable,
+                cut,
+            } => {
+                self.session = Some(session.id);
+                self.cut = cut;
+                if !writable {
+                    self.print("Read only: open in another window. /fork goes on in a copy.");
+                }
+                if cut {
+                    self.print("The last turn was cut off. An empty line continues it.");
+                }
+            }
+            Event::Onboarding { reason, found } => {
+                self.running = false;
+                self.print(&clean(&reason));
+                for line in found {
+                    self.print(&clean(&format!("Found: {line}")));
+                }
+                self.print("/demo shows a scripted demonstration, /model PROVIDER/MODEL chooses a model, `dunlin auth` stores a key.");
+            }
+            Event::TurnStarted => self.running = true,
+            Event::TurnFinished { .. } => self.running = false,
+            Event::Error { .. } if self.asks.is_empty() => self.running = false,
+            Event::QueueChanged { queue } => {
+                self.queued = queue.guidance.len() + queue.follow_ups.len();
+            }
+            Event::Asked { ask } => {
+                self.asks.push_back(OpenAsk::new(ask));
+                if self.over {
+                    self.refuse_all();
+                } else if self.asks.len() == 1 {
+                    self.show_question();
+                }
+            }
+            Event::AskClosed { ask } => {
+                let was_first = self.asks.front().is_some_and(|open| open.ask.id == ask);
+                self.asks.retain(|open| open.ask.id != ask);
+                if was_first {
+                    self.show_question();
+                }
+            }
+            Event::Diff(report) => self.diff(&report),
+            Event::UndoPreview { prompt, files } => {
+                self.print(&clean(&format!("Take back the turn of: {prompt}")));
+                for file in files {
+                    self.print(&clean(&format!("  {}: {}", file.path, file.action)));
+                }
+                self.print("y takes it back, anything else leaves it.");
+                self.undo = true;
+            }
+            Event::Sessions { sessions } => {
+                for one in sessions.iter().take(20) {
+                    let line = format!("{}  {}", one.info.id, one.info.title);
+                    self.print(&clean(&line));
+                }
+                self.print("Open one with: dunlin --plain -r ID");
+            }
+            _ => {}
+        }
+    }
+
+    fn show_question(&mut self) {
+        let Some(open) = self.asks.front() else {
+            return;
+        };
+        for line in ask::shown(open, &self.keys) {
+            self.print(&line);
+        }
+    }
+
+    fn diff(&mut self, report: &DiffReport) {
+        if report.files.is_empty() {
+            self.print("Nothing changed.");
+        }
+        for file in &report.files {
+            let line = format!(
+                "{}: {} added, {} removed",
+                file.path, file.added, file.removed
+            );
+            self.print(&clean(&line));
+        }
+    }
+
+    fn line(&mut self, line: &str) {
+        if !self.asks.is_empty() {
+            return self.reply(line);
+        }
+        if std::mem::take(&mut self.undo) {
+            if matches!(line.trim().to_lowercase().as_str(), "y" | "yes") {
+                self.send(Op::Undo { confirmed: true });
+            } else {
+                self.print("Left as it is.");
+            }
+            return;
+        }
+        if line.trim().is_empty() {
+            if std::mem::take(&mut self.cut) {
+                self.running = true;
+                self.send(Op::Continue);
+            }
+            return;
+        }
+        match command::parse(line) {
+            Parsed::Command(command, rest) => self.command(command, rest),
+            Parsed::Unknown { name, closest } => {
+                let text =
+                    format!("There is no /{name}. The closest is /{closest}; /help lists all.");
+                self.print(&clean(&text));
+            }
+            Parsed::Prompt => self.prompt(line),
+        }
+    }
+
+    fn prompt(&mut self, line: &str) {
+        if let Some(remember) = &mut self.remember {
+            remember(line);
+        }
+        self.running = true;
+        self.cut = false;
+        self.send(match line.strip_prefix('!') {
+            Some(shell) => Op::Shell {
+                command: shell.trim().to_owned(),
+            },
+            None => Op::Prompt {
+                input: PromptInput {
+                    text: line.to_owned(),
+                    files: Vec::new(),
+                },
+                delivery: Delivery::Guidance,
+            },
+        });
+    }
+
+    fn reply(&mut self, line: &str) {
+        let Some(open) = self.asks.front_mut() else {
+            return;
+        };
+        match ask::reply(open, line, &self.keys) {
+            Reply::Answer(answer) => {
+                let ask = open.ask.id;
+                self.asks.pop_front();
+                self.send(Op::Answer { ask, answer });
+                self.show_question();
+            }
+            Reply::Write(purpose, sentence) => {
+                open.field = Some(Field {
+                    purpose,
+                    text: Buffer::default(),
+                });
+                self.print(sentence);
+            }
+            Reply::Again => self.show_question(),
+            Reply::Unclear(sentence) => self.print(&sentence),
+        }
+    }
+
+    fn command(&mut self, command: Command, rest: String) {
+        let op = match command {
+            Command::Quit => return self.close(),
+            Command::Demo => {
+                self.next = Some(Next::Demo);
+                return self.close();
+            }
+            Command::Help => return self.help(),
+            Command::New => Op::NewSession,
+            Command::Sessions => Op::ListSessions { all: false },
+            Command::Fork => Op::Fork { at: None },
+            Command::Rename if !rest.is_empty() => Op::Rename(rest),
+            Command::Undo => Op::Undo { confirmed: false },
+            Command::Redo => Op::Redo,
+            Command::Diff => Op::Diff(match rest.as_str() {
+                "session" => DiffScope::Session,
+                "step" => DiffScope::Step,
+                _ => DiffScope::Turn,
+            }),
+            Command::Compact => Op::Compact { focus: rest },
+            Command::Prune => Op::Prune,
+            Command::Restore => Op::Restore { parts: Vec::new() },
+            Command::Agent if !rest.is_empty() => Op::SetAgent(rest),
+            Command::Continue => {
+                self.running = true;
+                Op::Continue
+            }
+            Command::Export => Op::Export {
+                format: if rest.is_empty() {
+                    "md".to_owned()
+                } else {
+                    rest
+                },
+                path: None,
+            },
+            Command::Model | Command::Mode => match setting(command, &rest) {
+                Ok(op) => op,
+                Err(sentence) => return self.print(&clean(&sentence)),
+            },
+            _ => {
+                return self.print("This needs the full screen: start dunlin without --plain.");
+            }
+        };
+        self.send(op);
+    }
+
+    fn help(&mut self) {
+        self.print("A line is a prompt. !LINE runs a command, ctrl+c stops a turn, and these:");
+        for name in [
+            "new", "sessions", "fork", "rename", "undo", "redo", "diff", "compact", "model",
+            "mode", "agent", "export", "continue", "demo", "quit",
+        ] {
+            if let Some(row) = command::row_of(name) {
+                self.print(&format!("  /{} {}  {}", row.name, row.takes, row.says));
+            }
+        }
+    }
+
+    fn stdin_is_over(&mut self) {
+        self.over = true;
+        self.refuse_all();
+    }
+
+    /// Nobody is left to answer: that is a no.
+    fn refuse_all(&mut self) {
+        for open in std::mem::take(&mut self.asks) {
+            let message = String::new();
+            self.send(Op::Answer {
+                ask: open.ask.id,
+                answer: Answer::No { message },
+            });
+        }
+    }
+
+    fn signal_came(&mut self, code: u8) {
+        if code == 130 && self.running {
+            return self.send(Op::Interrupt);
+        }
+        self.code = code;
+        self.close();
+    }
+
+    fn close_if_done(&mut self) {
+        if self.over && !self.running && self.queued == 0 {
+            self.close();
+        }
+    }
+
+    fn close(&mut self) {
+        self.over = true;
+        self.send(Op::Close);
+    }
+
+    fn exit(&mut self) -> Exit {
+        let farewell = self
+            .session
+            .map(|id| format!("Continue with: dunlin --plain -r {id}\n"))
+            .unwrap_or_default();
+        Exit {
+            code: self.code,
+            farewell,
+            next: self.next.take(),
+        }
+    }
+}
+
+/// What `/model` or `/mode` asks for.
+fn setting(command: Command, rest: &str) -> Result<Op, String> {
+    match command {
+        Command::Model if rest.is_empty() => Err("Write /model PROVIDER/MODEL.".to_owned()),
+        Command::Model => rest.parse().map(Op::SetModel),
+        _ if rest.is_empty() => Err("Write /mode ask, auto-edit, auto or plan.".to_owned()),
+        _ => rest.parse().map(Op::SetMode),
+    }
+}

@@ -1,0 +1,114 @@
+//! The line printer: appended lines only, in a terminal and in a pipe.
+
+use std::io::Write;
+use std::process::Stdio;
+
+use serde_json::json;
+
+use super::{bash, dunlin};
+use crate::support::pty::Terminal;
+use crate::support::world::{World, ran};
+
+fn asks() -> World {
+    World::scripted(&json!({"steps": [
+        {"text": "I make it.\nIn two lines.", "calls": [
+            {"name": "bash", "input": {"command": "touch made"}}]},
+        {"text": "It is made. \u{1b}]52;c;ZXZpbA==\u{7}"}
+    ]}))
+}
+
+fn assert_plain(terminal: &Terminal) {
+    let raw = terminal.raw();
+    assert!(
+        !raw.contains(&0x1b),
+        "an escape in {:?}",
+        String::from_utf8_lossy(&raw)
+    );
+    assert!(terminal.is_restored());
+}
+
+#[test]
+fn lines_are_appended_and_questions_are_answered_by_line() {
+    let world = asks();
+    let mut terminal = dunlin(&world, &["--plain"]);
+    terminal.shows("> ");
+    terminal.send("go\r");
+    let screen = terminal.shows("y  Once");
+    for said in ["I make it.", "In two lines.", "touch made"] {
+        assert!(screen.contains(said), "{said} in {screen}");
+    }
+    terminal.send("maybe\r");
+    terminal.shows("Answer with one of");
+    terminal.send("yes\r");
+    terminal.shows("It is made.");
+    assert!(world.worktree().join("made").exists());
+    terminal.send("/nonsense\r");
+    terminal.shows("There is no /nonsense");
+    terminal.send("/quit\r");
+    assert_eq!(terminal.ends(), 0);
+    assert_plain(&terminal);
+    assert!(
+        terminal
+            .look(vt100::Screen::contents)
+            .contains("dunlin --plain -r ses_")
+    );
+}
+
+#[test]
+fn ctrl_c_stops_the_turn_and_then_ends() {
+    let (step, words) = super::sleeps();
+    let world = World::scripted(&json!({"steps": [step, {"text": "never"}]}));
+    let mut terminal = dunlin(&world, &["--plain", "--mode", "auto", "go"]);
+    terminal.shows("Running: ");
+    crate::support::pty::until("the command", || crate::support::pty::runs(&words));
+    terminal.send("\x03");
+    terminal.shows("Interrupted.");
+    terminal.send("\x03");
+    assert_eq!(terminal.ends(), 130);
+    assert_plain(&terminal);
+}
+
+#[test]
+fn what_is_piped_in_is_worked_off_line_by_line() {
+    let world = asks();
+    let model = world.model();
+    let mut child = world
+        .command(&["--plain", "--model", &model])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("dunlin runs");
+    let mut input = child.stdin.take().expect("a pipe");
+    input
+        .write_all(b"go\nn use the Makefile\n")
+        .expect("a reader");
+    drop(input);
+    let ran = ran(child.wait_with_output().expect("an end")).code(0);
+    assert!(
+        ran.stdout.contains("Question: Run this command"),
+        "{}",
+        ran.stdout
+    );
+    assert!(!world.worktree().join("made").exists());
+    assert!(!ran.stdout.contains('\u{1b}'));
+    let said = world
+        .run(&["sessions", "export", "--format", "json", &world.newest()])
+        .code(0);
+    assert!(said.stdout.contains("use the Makefile"), "{}", said.stdout);
+}
+
+#[test]
+fn a_failed_command_says_how_it_failed() {
+    let world = World::scripted(&json!({"steps": [
+        bash("echo one; echo two; exit 3"), {"text": "It failed."}
+    ]}));
+    let mut terminal = dunlin(&world, &["--plain", "--mode", "auto", "go"]);
+    let screen = terminal.shows("It failed.");
+    assert!(
+        screen.contains("exit code 3") && screen.contains("  two"),
+        "{screen}"
+    );
+    terminal.send("/quit\r");
+    assert_eq!(terminal.ends(), 0);
+}
