@@ -6,7 +6,5 @@ mod session;
 mod snapshot;
 mod support;
 mod tidy;
-mod wire;
-//! All integration tests, in one binary.
-
 mod tui;
+mod wire;

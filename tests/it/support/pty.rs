@@ -29,7 +29,8 @@ impl Terminal {
     /// Starts dunlin with these arguments in a terminal of this size.
     pub fn start(world: &World, args: &[&str], (rows, cols): (u16, u16)) -> Self {
         let (pty, pts) = pty_process::blocking::open().expect("a pseudo-terminal");
-        pty.resize(pty_process::Size::new(rows, cols)).expect("a size");
+        pty.resize(pty_process::Size::new(rows, cols))
+            .expect("a size");
         let child = pty_process::blocking::Command::new(env!("CARGO_BIN_EXE_dunlin"))
             .args(args)
             .current_dir(world.worktree())
@@ -47,13 +48,19 @@ impl Terminal {
         let shown = Arc::new((Mutex::new(shown), Condvar::new()));
         let reader = pty.as_fd().try_clone_to_owned().expect("a second handle");
         let writer = pty.as_fd().try_clone_to_owned().expect("a third handle");
-        spawn_reader(std::fs::File::from(reader), std::fs::File::from(writer), Arc::clone(&shown));
+        spawn_reader(
+            std::fs::File::from(reader),
+            std::fs::File::from(writer),
+            Arc::clone(&shown),
+        );
         Self { child, pty, shown }
     }
 
     /// Types.
     pub fn send(&mut self, keys: &str) {
-        self.pty.write_all(keys.as_bytes()).expect("a program that reads");
+        self.pty
+            .write_all(keys.as_bytes())
+            .expect("a program that reads");
         self.pty.flush().expect("a program that reads");
     }
 
@@ -69,7 +76,10 @@ impl Terminal {
                 return screen;
             }
             let left = end.saturating_duration_since(Instant::now());
-            assert!(!left.is_zero() && !shown.ended, "waiting for {what}; the screen is:\n{screen}");
+            assert!(
+                !left.is_zero() && !shown.ended,
+                "waiting for {what}; the screen is:\n{screen}"
+            );
             shown = changed.wait_timeout(shown, left).expect("a lock").0;
         }
     }
@@ -101,7 +111,9 @@ impl Terminal {
         let mut shown = self.shown.0.lock().expect("a lock");
         shown.parser.screen_mut().set_size(rows, cols);
         drop(shown);
-        self.pty.resize(pty_process::Size::new(rows, cols)).expect("a size");
+        self.pty
+            .resize(pty_process::Size::new(rows, cols))
+            .expect("a size");
     }
 
     /// All bytes so far.

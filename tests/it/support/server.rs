@@ -61,12 +61,18 @@ impl Server {
             .block_on(tokio::net::TcpListener::bind("127.0.0.1:0"))
             .expect("a free port");
         let base = format!("http://{}", listener.local_addr().expect("an address"));
-        let app = Router::new().fallback(answer).with_state(Arc::clone(&shared));
+        let app = Router::new()
+            .fallback(answer)
+            .with_state(Arc::clone(&shared));
         runtime.spawn(async move {
             // It ends with the runtime.
             drop(axum::serve(listener, app).await);
         });
-        Self { base, shared, _runtime: runtime }
+        Self {
+            base,
+            shared,
+            _runtime: runtime,
+        }
     }
 
     /// Requests of the conversation so far, titles left out.
@@ -89,7 +95,11 @@ async fn answer(
         .iter()
         .map(|(n, v)| (n.to_string(), v.to_str().unwrap_or_default().to_owned()))
         .collect();
-    let asked = Asked { path: uri.path().to_owned(), headers, body };
+    let asked = Asked {
+        path: uri.path().to_owned(),
+        headers,
+        body,
+    };
     shared.asked.lock().expect("a lock").push(asked);
     let reply = shared.replies.lock().expect("a lock").pop_front();
     match reply {
@@ -133,7 +143,10 @@ fn stream(chunks: Vec<String>, after: Option<bool>) -> Response {
 }
 
 fn event(value: &Value) -> String {
-    format!("event: {}\ndata: {value}\n\n", value["type"].as_str().expect("a type"))
+    format!(
+        "event: {}\ndata: {value}\n\n",
+        value["type"].as_str().expect("a type")
+    )
 }
 
 /// Anthropic: the beginning of a message and one whole text block.

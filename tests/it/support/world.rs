@@ -22,8 +22,14 @@ pub struct Ran {
 
 impl World {
     pub fn new() -> Self {
-        let root = tempfile::Builder::new().prefix("dunlin-it-").tempdir().expect("a folder");
-        let world = Self { root, env: Vec::new() };
+        let root = tempfile::Builder::new()
+            .prefix("dunlin-it-")
+            .tempdir()
+            .expect("a folder");
+        let world = Self {
+            root,
+            env: Vec::new(),
+        };
         std::fs::create_dir_all(world.worktree()).expect("a worktree");
         std::fs::create_dir_all(world.config()).expect("a config folder");
         world
@@ -83,7 +89,14 @@ impl World {
     pub fn commit(&self) -> bool {
         let git = |args: &[&str]| {
             Command::new("git")
-                .args(["-c", "user.name=t", "-c", "user.email=t@localhost", "-c", "gc.auto=0"])
+                .args([
+                    "-c",
+                    "user.name=t",
+                    "-c",
+                    "user.email=t@localhost",
+                    "-c",
+                    "gc.auto=0",
+                ])
                 .args(args)
                 .current_dir(self.worktree())
                 .env("GIT_CONFIG_GLOBAL", "/dev/null")
