@@ -34,8 +34,10 @@ pub struct Wishes {
     pub config: Vec<String>,
     /// `--max-steps`
     pub max_steps: Option<u32>,
-    /// True if nobody can be asked.
+    /// True if there is no screen.
     pub headless: bool,
+    /// True if the one who started a headless run answers questions (`--json-input`).
+    pub answers: bool,
 }
 
 /// What is known before anything is opened: cheap enough to come before the first frame.
@@ -200,7 +202,8 @@ pub fn ports(ground: Ground, wishes: &Wishes, outbox: Outbox) -> Result<Ports, A
         sandbox: sandbox.label(),
         blocking: crate::tools::blocking::Blocking::new(4),
         outbox,
-        headless: wishes.headless,
+        headless: wishes.headless && !wishes.answers,
+        depth: 0,
         config,
     })
 }
@@ -211,7 +214,12 @@ fn tools(config: &Config) -> Vec<Arc<dyn crate::tools::Tool>> {
     let blocking = Blocking::new(4);
     let env = bash::Environment::new(std::env::vars_os(), &[], &config.bash.env);
     vec![
-        Arc::new(bash::Bash::new(config.bash.clone(), env, None, Arc::clone(&jobs))),
+        Arc::new(bash::Bash::new(
+            config.bash.clone(),
+            env,
+            None,
+            Arc::clone(&jobs),
+        )),
         Arc::new(read::Read::new(blocking.clone())),
         Arc::new(edit::Edit::new(blocking.clone())),
         Arc::new(write::Write::new(blocking)),

@@ -137,6 +137,7 @@ impl Options {
             config: self.config.clone(),
             max_steps: self.max_steps,
             headless,
+            answers: false,
         }
     }
 

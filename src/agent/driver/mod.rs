@@ -7,6 +7,7 @@
 mod active;
 mod asking;
 mod branch;
+mod children;
 mod files;
 mod judge;
 mod models;
@@ -21,6 +22,7 @@ use std::time::Duration;
 
 use tokio::sync::mpsc;
 use tokio::time::Instant;
+use tokio_util::task::TaskTracker;
 
 pub use ports::Ports;
 
@@ -32,6 +34,9 @@ use active::Active;
 
 /// How long streaming text is gathered before it is written: half a frame at 60 Hz.
 const GATHER: Duration = Duration::from_millis(8);
+
+/// The end waits at most so long for what runs: commands get 2 s between TERM and KILL.
+const END_PATIENCE: Duration = Duration::from_secs(4);
 
 /// What a model stream sends to the driver.
 #[derive(Debug)]
@@ -53,6 +58,10 @@ pub(crate) enum Back {
     Writes(crate::protocol::MessageId, Vec<crate::snapshot::FileWrite>),
     /// The model asks the user something through a tool.
     Question(asking::Question),
+    /// A call of `task` wants a subagent.
+    Spawn(Box<super::subagent::Spawn>),
+    /// What the subagent of a call has to tell.
+    Child(crate::protocol::PartId, children::News),
 }
 
 /// Which session to begin with.
@@ -78,6 +87,8 @@ pub struct Agent {
     held: Option<(StreamId, Vec<Delta>)>,
     last_flush: Instant,
     finder: files::Finder,
+    /// Calls and subagents that run; the end waits for them.
+    tasks: TaskTracker,
 }
 
 impl Agent {
@@ -86,9 +97,26 @@ impl Agent {
         // Bounded: a model that is faster than the disk waits in its own socket.
         let (stream_sender, streamed) = mpsc::channel(64);
         let (back_sender, back) = mpsc::unbounded_channel();
+        let ports = children::with_task(ports, &back_sender);
         let active = Active::fresh(&ports, stream_sender, back_sender);
+        let mut agent = Self::new(ports, active, ops, (streamed, back));
+        agent.announce_place();
+        match begin {
+            Begin::New => agent.announce_session(true, false),
+            Begin::Newest => agent.open_newest().await,
+            Begin::Open(id) => agent.open_session(id).await,
+        }
+        agent
+    }
+
+    fn new(
+        ports: Ports,
+        active: Active,
+        ops: OpReceiver,
+        (streamed, back): (mpsc::Receiver<Streamed>, mpsc::UnboundedReceiver<Back>),
+    ) -> Self {
         let finder = files::Finder::new(ports.worktree.clone());
-        let mut agent = Self {
+        Self {
             ports,
             active,
             ops,
@@ -97,14 +125,8 @@ impl Agent {
             held: None,
             last_flush: Instant::now(),
             finder,
-        };
-        agent.announce_place();
-        match begin {
-            Begin::New => agent.announce_session(true, false),
-            Begin::Newest => agent.open_newest().await,
-            Begin::Open(id) => agent.open_session(id).await,
+            tasks: TaskTracker::new(),
         }
-        agent
     }
 
     /// Runs until `Op::Close` or until the front end is gone. Everything is written before it
@@ -125,9 +147,28 @@ impl Agent {
         }
         self.flush();
         self.input(Input::Interrupt);
+        self.end_tasks().await;
         self.active.close().await;
-        self.ports.snapshots.close();
+        if !self.active.family.is_child() {
+            self.ports.snapshots.close();
+        }
         self.ports.outbox.send([Event::Closed]);
+    }
+
+    /// Waits until nothing that was started is left: processes are killed and subagents have written
+    /// what they said. What they still have to tell is heard.
+    async fn end_tasks(&mut self) {
+        self.active.cancel_tools();
+        self.tasks.close();
+        if tokio::time::timeout(END_PATIENCE, self.tasks.wait())
+            .await
+            .is_err()
+        {
+            tracing::warn!("a tool did not end in time");
+        }
+        while let Ok(back) = self.back.try_recv() {
+            self.came_back(back);
+        }
     }
 
     /// Feeds the turn and performs what it wants done, until nothing is left to do at once.
@@ -135,7 +176,9 @@ impl Agent {
         let mut waiting = vec![input];
         while let Some(input) = waiting.pop() {
             let now = self.ports.now();
+            self.count_others();
             let effects = self.active.turn.apply(now, input);
+            self.settle();
             for effect in effects {
                 if let Some(answer) = self.perform(effect) {
                     waiting.insert(0, answer);
@@ -149,11 +192,19 @@ impl Agent {
             Back::Input(input) => {
                 // What streamed before it came before it.
                 self.flush();
+                if let Input::ToolEnded { part, .. } = &input {
+                    self.active.tools.remove(part);
+                }
                 self.input(input);
             }
             Back::Event(event) => self.active.announce(&self.ports, vec![event]),
             Back::Writes(message, writes) => self.keep_writes(message, &writes),
             Back::Question(question) => self.asked_by_tool(question),
+            Back::Spawn(spawn) => {
+                self.flush();
+                self.spawn_child(*spawn);
+            }
+            Back::Child(part, news) => self.child_news(part, news),
         }
     }
 

@@ -19,7 +19,7 @@ use crate::tools::blocking::Blocking;
 use crate::tools::{Tool, workspace::Workspace};
 
 /// Everything outside the turn that the agent uses.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Ports {
     /// The user's folders.
     pub paths: Paths,
@@ -63,6 +63,8 @@ pub struct Ports {
     pub outbox: Outbox,
     /// True if nobody can be asked.
     pub headless: bool,
+    /// 0 for the user's own session, 1 for its subagents, and so on.
+    pub depth: u32,
 }
 
 impl Ports {
@@ -87,6 +89,11 @@ impl Ports {
         named(name).or_else(|| named("build"))
     }
 
+    /// True if subagents may be started from here.
+    const fn may_nest(&self) -> bool {
+        self.depth < self.config.turn.subagent_depth
+    }
+
     /// The stable part of the system prompt for an agent.
     pub fn system_stable(&self, agent: &str) -> String {
         match self.agent(agent) {
@@ -94,6 +101,10 @@ impl Ports {
                 prompt: Some(own), ..
             }) => own.clone(),
             Some(def) if def.name == "plan" => prompt::PLAN.to_owned(),
+            Some(def) if def.name == "explore" => crate::agent::subagent::EXPLORE.to_owned(),
+            Some(_) if self.depth > 0 => {
+                format!("{}{}", prompt::BUILD, crate::agent::subagent::FOR_AN_AGENT)
+            }
             _ => prompt::BUILD.to_owned(),
         }
     }
@@ -117,6 +128,7 @@ impl Ports {
         self.tools
             .iter()
             .filter(|tool| def.is_none_or(|d| d.has_tool(tool.name())))
+            .filter(|tool| self.may_nest() || tool.name() != crate::agent::subagent::TASK)
             .map(|tool| ToolSpec {
                 name: tool.name().to_owned(),
                 description: tool.description(),

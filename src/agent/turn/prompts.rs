@@ -58,6 +58,9 @@ impl Turn {
 
     /// The first line of the prompt is the title until the small model has made a better one.
     fn name_after(&mut self, prompt: &str) {
+        if self.subagent {
+            return;
+        }
         let line = prompt
             .lines()
             .find(|l| !l.trim().is_empty())
@@ -250,6 +253,7 @@ impl Turn {
     pub(super) fn set_model(&mut self, now: Millis, info: ModelInfo) {
         self.setup.info.model = info.model.clone();
         self.setup.model = info;
+        self.chosen = None;
         self.stuck = false;
         self.write_info();
         self.announce_status(now);

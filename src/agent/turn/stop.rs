@@ -96,6 +96,7 @@ impl Turn {
         let cost = self.setup.model.price.as_ref().map(|p| p.cost(&tokens));
         self.spent
             .step(&tokens, if tokens.total() == 0 { Some(0.0) } else { cost });
+        self.write_spent(now);
         self.create_part(
             now,
             message,
@@ -181,6 +182,9 @@ impl Turn {
         };
         if fault.kind == FaultKind::ContextOverflow {
             self.overflow_error(now, fault);
+            return;
+        }
+        if self.fall_back(now, failed, &fault, grace) {
             return;
         }
         match decide(&fault, failed, self.setup.turn.retries, self.jitter(now)) {
@@ -286,6 +290,9 @@ impl Turn {
                 Then::Step { grace } => {
                     // What the user said meanwhile goes along.
                     self.inject_guidance(now);
+                    if self.budget_reached(now) {
+                        return;
+                    }
                     self.start_attempt(now, waiting.failed, grace);
                 }
                 Then::Summary(compacting) => self.ask_for_summary(now, compacting),
