@@ -19,16 +19,7 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
     ("snapshot", &["protocol", "config"]),
     (
         "agent",
-        &[
-            "protocol",
-            "config",
-            "permission",
-            "context",
-            "model",
-            "tools",
-            "session",
-            "snapshot",
-        ],
+        &["protocol", "config", "permission", "context", "model", "tools", "session", "snapshot"],
     ),
     ("tui", &["protocol", "config"]),
     ("headless", &["protocol", "config"]),
@@ -45,9 +36,7 @@ const ONLY_IN: &[(&str, &[&str])] = &[
     ("crossterm::", &["src/tui/"]),
 ];
 
-const NO_SUCH_FOLDERS: &[&str] = &[
-    "util", "utils", "common", "helpers", "manager", "core", "misc",
-];
+const NO_SUCH_FOLDERS: &[&str] = &["util", "utils", "common", "helpers", "manager", "core", "misc"];
 const LONGEST_FILE: usize = 800;
 const LONGEST_SWITCHBOARD: usize = 800;
 
@@ -72,42 +61,23 @@ fn collect(folder: &Path, found: &mut Vec<Source>) {
     for entry in std::fs::read_dir(folder).expect("a folder of sources") {
         let path = entry.expect("an entry").path();
         if path.is_dir() {
-            let name = path
-                .file_name()
-                .and_then(|n| n.to_str())
-                .expect("a UTF-8 name");
-            assert!(
-                !NO_SUCH_FOLDERS.contains(&name),
-                "{} says nothing",
-                path.display()
-            );
+            let name = path.file_name().and_then(|n| n.to_str()).expect("a UTF-8 name");
+            assert!(!NO_SUCH_FOLDERS.contains(&name), "{} says nothing", path.display());
             collect(&path, found);
         } else if path.extension().is_some_and(|e| e == "rs") {
-            let name = path
-                .strip_prefix(root())
-                .expect("inside")
-                .to_string_lossy()
-                .replace('\\', "/");
-            found.push(Source {
-                name,
-                text: std::fs::read_to_string(&path).expect("a source"),
-            });
+            let name = path.strip_prefix(root()).expect("inside").to_string_lossy().replace('\\', "/");
+            found.push(Source { name, text: std::fs::read_to_string(&path).expect("a source") });
         }
     }
 }
 
 fn is_test(source: &Source) -> bool {
-    source.name.ends_with("_tests.rs")
-        || source.name.contains("/test_")
-        || source.name.ends_with("/tests.rs")
+    source.name.ends_with("_tests.rs") || source.name.contains("/test_") || source.name.ends_with("/tests.rs")
 }
 
 /// The code before the file's own unit tests, without comments.
 fn code(source: &Source) -> String {
-    let end = source
-        .text
-        .find("\n#[cfg(test)]\nmod tests")
-        .unwrap_or(source.text.len());
+    let end = source.text.find("\n#[cfg(test)]\nmod tests").unwrap_or(source.text.len());
     source.text[..end]
         .lines()
         .map(|line| line.split("//").next().unwrap_or_default())
@@ -118,10 +88,7 @@ fn code(source: &Source) -> String {
 /// The top module a file belongs to.
 fn module(source: &Source) -> &str {
     let rest = source.name.strip_prefix("src/").expect("below src");
-    rest.split('/')
-        .next()
-        .unwrap_or_default()
-        .trim_end_matches(".rs")
+    rest.split('/').next().unwrap_or_default().trim_end_matches(".rs")
 }
 
 /// Top modules that a file names by `crate::`.
@@ -142,9 +109,7 @@ fn imported(source: &Source) -> BTreeSet<String> {
 }
 
 fn word(text: &str) -> String {
-    text.chars()
-        .take_while(|c| c.is_ascii_lowercase() || *c == '_')
-        .collect()
+    text.chars().take_while(|c| c.is_ascii_lowercase() || *c == '_').collect()
 }
 
 #[test]
@@ -156,10 +121,7 @@ fn modules_import_only_what_the_house_allows() {
             continue;
         }
         let Some((_, allowed)) = MAY_IMPORT.iter().find(|(name, _)| *name == own) else {
-            wrong.push(format!(
-                "{} is in a module that the table does not know",
-                source.name
-            ));
+            wrong.push(format!("{} is in a module that the table does not know", source.name));
             continue;
         };
         for other in imported(source) {
@@ -173,10 +135,7 @@ fn modules_import_only_what_the_house_allows() {
 
 #[test]
 fn context_sees_only_the_request_words() {
-    for source in sources()
-        .iter()
-        .filter(|s| module(s) == "context" && !is_test(s))
-    {
+    for source in sources().iter().filter(|s| module(s) == "context" && !is_test(s)) {
         let text = code(source);
         for (at, _) in text.match_indices("crate::model::") {
             let rest = &text[at + "crate::model::".len()..];
@@ -193,11 +152,7 @@ fn files_have_a_header_and_a_bearable_size() {
         if !is_test(&source) && !source.text.starts_with("//!") {
             wrong.push(format!("{} begins without a `//!` header", source.name));
         }
-        let most = if source.name.ends_with("/mod.rs") {
-            LONGEST_SWITCHBOARD
-        } else {
-            LONGEST_FILE
-        };
+        let most = if source.name.ends_with("/mod.rs") { LONGEST_SWITCHBOARD } else { LONGEST_FILE };
         let own = code(&source).lines().count();
         if !is_test(&source) && own > most {
             wrong.push(format!("{} has {own} lines, {most} at most", source.name));
@@ -240,16 +195,8 @@ fn pure_modules_do_no_io_and_know_no_clock() {
         "src/tui/cells/",
     ];
     const FORBIDDEN: &[&str] = &[
-        "std::fs",
-        "std::net",
-        "std::process",
-        "std::env",
-        "SystemTime",
-        "Instant::now",
-        "Timestamp::now",
-        "tokio::spawn",
-        "tokio::time",
-        "async fn",
+        "std::fs", "std::net", "std::process", "std::env", "SystemTime", "Instant::now",
+        "Timestamp::now", "tokio::spawn", "tokio::time", "async fn",
     ];
     // The event queue is a queue between threads; waiting on it is its purpose.
     const EXEMPT: &[&str] = &["src/protocol/link.rs"];

@@ -9,6 +9,7 @@ mod asking;
 mod branch;
 mod children;
 mod files;
+mod follower;
 mod judge;
 mod models;
 mod ops;

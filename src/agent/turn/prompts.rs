@@ -6,7 +6,7 @@ use crate::agent::queue;
 use crate::context::tokens;
 use crate::model::ModelInfo;
 use crate::protocol::{
-    Delivery, Event, Finish, Message, MessageId, Millis, NoticeLevel, PartBody, PromptInput,
+    Delivery, Event, Fault, FaultKind, Finish, Message, MessageId, Millis, NoticeLevel, PartBody, PromptInput,
     QueueEdit, QueueKind, Role, Tokens, ToolPart, ToolState, TurnEnd,
 };
 
@@ -265,6 +265,13 @@ impl Turn {
             return;
         }
         let Some(tip) = self.conversation.tip() else {
+            self.begin_running(now);
+            self.announce_fault(Fault::new(
+                FaultKind::BadRequest,
+                "There is nothing to continue: nothing was said yet.",
+                "Say what is to be done.",
+            ));
+            self.end_turn(now, TurnEnd::Error);
             return;
         };
         let has_results = tip

@@ -14,11 +14,7 @@ fn the_answer_goes_to_stdout_and_progress_to_stderr() {
     w.write("a.txt", "hello\n");
     let ran = w.exec(&["what does a.txt say?"]).code(0);
     assert_eq!(ran.stdout, "It says hello.\n");
-    assert!(
-        ran.stderr.contains("I look.") && ran.stderr.contains("a.txt"),
-        "{}",
-        ran.stderr
-    );
+    assert!(ran.stderr.contains("I look.") && ran.stderr.contains("a.txt"), "{}", ran.stderr);
 }
 
 #[test]
@@ -33,10 +29,7 @@ fn json_lines_tell_of_every_message_and_part_in_order() {
     w.write("a.txt", "hello\n");
     let (ran, events) = w.events(&["go"]);
     ran.code(0);
-    let kinds: Vec<&str> = events
-        .iter()
-        .map(|e| e["type"].as_str().expect("a type"))
-        .collect();
+    let kinds: Vec<&str> = events.iter().map(|e| e["type"].as_str().expect("a type")).collect();
     assert_eq!(kinds[0], "session.started");
     assert_eq!(events[0]["format"], 1);
     assert_eq!(kinds.last(), Some(&"turn.finished"));
@@ -47,12 +40,7 @@ fn json_lines_tell_of_every_message_and_part_in_order() {
     for part in &done {
         assert_eq!(part["state"]["status"], "completed", "{part}");
     }
-    assert!(
-        done[0]["state"]["output"]
-            .as_str()
-            .expect("text")
-            .contains("hello")
-    );
+    assert!(done[0]["state"]["output"].as_str().expect("text").contains("hello"));
     // A part is announced after its message, a delta after its part.
     let mut known: Vec<&Value> = Vec::new();
     for event in &events {
@@ -102,10 +90,7 @@ fn commands_run_in_auto_and_their_exit_code_is_told() {
     ran.code(0);
     let part = &tools(&events)[0];
     let output = part["state"]["output"].as_str().expect("text");
-    assert!(
-        output.contains("out\n") && output.contains("err") && output.contains('3'),
-        "{output}"
-    );
+    assert!(output.contains("out\n") && output.contains("err") && output.contains('3'), "{output}");
     assert_eq!(part["state"]["metadata"]["exit"], 3);
 }
 
@@ -115,10 +100,8 @@ fn the_fourth_identical_call_ends_with_code_4() {
     let w = World::scripted(&json!({"steps": [step, step, step, step, step, step]}));
     let (ran, events) = w.events(&["--mode", "auto", "go"]);
     ran.code(4);
-    let ran: Vec<Value> = tools(&events)
-        .into_iter()
-        .filter(|p| p["state"]["status"] == "completed")
-        .collect();
+    let ran: Vec<Value> =
+        tools(&events).into_iter().filter(|p| p["state"]["status"] == "completed").collect();
     assert_eq!(ran.len(), 3);
 }
 
@@ -154,9 +137,7 @@ fn without_a_key_it_says_what_to_set() {
     let w = World::new();
     let ran = w.run(&["exec", "hello"]).code(1);
     assert!(ran.stderr.contains("ANTHROPIC_API_KEY"), "{}", ran.stderr);
-    let ran = w
-        .run(&["exec", "--model", "anthropic/claude-sonnet-4-5", "hello"])
-        .code(1);
+    let ran = w.run(&["exec", "--model", "anthropic/claude-sonnet-4-5", "hello"]).code(1);
     assert!(ran.stderr.contains("ANTHROPIC_API_KEY"), "{}", ran.stderr);
     let ran = w.run(&["exec", "--model", "antropic/x", "hello"]).code(1);
     assert!(ran.stderr.contains("anthropic"), "{}", ran.stderr);
@@ -180,19 +161,11 @@ fn what_is_piped_in_joins_the_prompt() {
         .stdout(std::process::Stdio::piped())
         .spawn()
         .expect("dunlin runs");
-    child
-        .stdin
-        .take()
-        .expect("a pipe")
-        .write_all(b"piped text")
-        .expect("a reader");
+    child.stdin.take().expect("a pipe").write_all(b"piped text").expect("a reader");
     let output = child.wait_with_output().expect("an end");
     assert!(output.status.success());
     let said = server.asked()[0].body["messages"].to_string();
-    assert!(
-        said.contains("explain") && said.contains("piped text"),
-        "{said}"
-    );
+    assert!(said.contains("explain") && said.contains("piped text"), "{said}");
 }
 
 fn over_http(server: &Server) -> World {
@@ -227,30 +200,18 @@ fn a_turn_over_http_streams_calls_a_tool_and_sends_its_result() {
 #[test]
 fn faults_of_the_server_are_retried_and_the_turn_gets_through() {
     let server = Server::start(vec![
-        Reply::Status(
-            429,
-            vec![("retry-after-ms", "5".to_owned())],
-            "{}".to_owned(),
-        ),
+        Reply::Status(429, vec![("retry-after-ms", "5".to_owned())], "{}".to_owned()),
         Reply::Broken(vec![text("I beg")]),
         Reply::Stream(vec![text("ok"), end("end_turn")]),
     ]);
     let w = over_http(&server);
-    let ran = w
-        .run(&["exec", "--json", "--model", "anthropic/m", "x"])
-        .code(0);
-    let events: Vec<Value> = ran
-        .stdout
-        .lines()
-        .map(|l| serde_json::from_str(l).expect("json"))
-        .collect();
+    let ran = w.run(&["exec", "--json", "--model", "anthropic/m", "x"]).code(0);
+    let events: Vec<Value> =
+        ran.stdout.lines().map(|l| serde_json::from_str(l).expect("json")).collect();
     let retries = of_type(&events, "retry");
     assert_eq!(retries.len(), 2);
     assert_eq!(retries[0]["delay_ms"], 5);
-    assert!(
-        !server.asked()[2].body.to_string().contains("I beg"),
-        "a broken attempt is not sent"
-    );
+    assert!(!server.asked()[2].body.to_string().contains("I beg"), "a broken attempt is not sent");
 }
 
 #[test]
@@ -270,14 +231,7 @@ fn nobody_there_is_a_sentence_and_the_session_can_be_continued() {
     w.set("ANTHROPIC_API_KEY", "k");
     w.set("ANTHROPIC_BASE_URL", "http://127.0.0.1:9");
     let ran = w
-        .run(&[
-            "exec",
-            "--config",
-            "loop.retries=0",
-            "--model",
-            "anthropic/m",
-            "remember me",
-        ])
+        .run(&["exec", "--config", "loop.retries=0", "--model", "anthropic/m", "remember me"])
         .code(1);
     assert!(ran.stderr.contains("127.0.0.1:9"), "{}", ran.stderr);
     let server = Server::start(vec![Reply::Stream(vec![text("ok"), end("end_turn")])]);
@@ -292,18 +246,12 @@ fn a_session_goes_on_where_it_was() {
     w.exec(&["one"]).code(0);
     let (ran, events) = w.events(&["-c", "two"]);
     ran.code(0);
-    let id = events[0]["session"]["id"]
-        .as_str()
-        .expect("an id")
-        .to_owned();
+    let id = events[0]["session"]["id"].as_str().expect("an id").to_owned();
     let listed = w.run(&["sessions", "list", "--json"]).code(0);
     let listed: Value = serde_json::from_str(&listed.stdout).expect("json");
     assert_eq!(listed.as_array().expect("an array").len(), 1);
     assert_eq!(listed[0]["id"], id.as_str());
-    let shown = w
-        .run(&["sessions", "export", "--format", "md", &id])
-        .code(0)
-        .stdout;
+    let shown = w.run(&["sessions", "export", "--format", "md", &id]).code(0).stdout;
     for said in ["one", "first", "two", "second"] {
         assert!(shown.contains(said), "{said} in {shown}");
     }
