@@ -1,5 +1,6 @@
 //! All integration tests, in one binary. `support` has the world they run in.
 
+mod agent;
 mod cli;
 mod provider;
 mod session;

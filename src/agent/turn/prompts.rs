@@ -6,8 +6,8 @@ use crate::agent::queue;
 use crate::context::tokens;
 use crate::model::ModelInfo;
 use crate::protocol::{
-    Delivery, Event, Fault, FaultKind, Finish, Message, MessageId, Millis, NoticeLevel, PartBody, PromptInput,
-    QueueEdit, QueueKind, Role, Tokens, ToolPart, ToolState, TurnEnd,
+    Delivery, Event, Fault, FaultKind, Finish, Message, MessageId, Millis, NoticeLevel, PartBody,
+    PromptInput, QueueEdit, QueueKind, Role, Tokens, ToolPart, ToolState, TurnEnd,
 };
 
 /// What a cut turn is continued with when the model had the last word.
@@ -279,8 +279,12 @@ impl Turn {
             .iter()
             .any(|p| matches!(p.body, PartBody::Tool(_)));
         let last_word = tip.message.role == Role::Assistant && !has_results && !tip.was_retried();
+        let (id, crashed) = (tip.message.id, was_crashed(tip));
         self.begin_running(now);
-        if last_word {
+        if last_word && crashed {
+            // Half an answer: the step is made again, what it said is kept like a broken attempt.
+            self.ignore_texts(id);
+        } else if last_word {
             let input = PromptInput {
                 text: GO_ON.to_owned(),
                 files: Vec::new(),
@@ -289,4 +293,10 @@ impl Turn {
         }
         self.begin_step(now);
     }
+}
+
+/// True if the program died while this message was made: an interrupt would have finished its step.
+pub(super) fn was_crashed(entry: &crate::context::Entry) -> bool {
+    let finished = |p: &crate::protocol::Part| matches!(p.body, PartBody::StepFinish { .. });
+    entry.message.finish == Some(Finish::Interrupted) && !entry.parts.iter().any(finished)
 }

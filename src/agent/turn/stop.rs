@@ -207,6 +207,17 @@ impl Turn {
         };
         let message = step.message;
         self.cut_step(now, Finish::Error, Some(fault.clone()));
+        self.ignore_texts(message);
+        let body = PartBody::Retry {
+            attempt: failed,
+            error: fault.clone(),
+            next,
+        };
+        self.create_part(now, message, body, true);
+    }
+
+    /// What a message says is kept, but never sent.
+    pub(super) fn ignore_texts(&mut self, message: crate::protocol::MessageId) {
         let said: Vec<PartId> = self
             .conversation
             .entry(message)
@@ -227,12 +238,6 @@ impl Turn {
                 });
             }
         }
-        let body = PartBody::Retry {
-            attempt: failed,
-            error: fault.clone(),
-            next,
-        };
-        self.create_part(now, message, body, true);
     }
 
     fn wait(&mut self, now: Millis, failed: u32, fault: Fault, delay: u64, then: Then) {
@@ -320,6 +325,7 @@ impl Turn {
         // Results that were never answered, or a prompt: the next step never began.
         cut |= self.conversation.tip().is_some_and(|tip| {
             tip.message.finish == Some(Finish::ToolCalls)
+                || super::prompts::was_crashed(tip)
                 || tip.was_retried()
                 || tip.message.role == crate::protocol::Role::User
         });

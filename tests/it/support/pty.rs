@@ -2,9 +2,10 @@
 //! conditions, never for times.
 
 use std::io::{Read, Write};
+use std::num::NonZero;
 use std::os::fd::AsFd;
 use std::process::Child;
-use std::sync::{Arc, Condvar, Mutex};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::world::World;
@@ -41,7 +42,7 @@ impl Terminal {
             .spawn(pts)
             .expect("dunlin starts");
         let shown = Shown {
-            parser: vt100::Parser::new(rows, cols, 0),
+            parser: vt100::Parser::new(cells(rows), cells(cols), 0),
             raw: Vec::new(),
             ended: false,
         };
@@ -90,6 +91,42 @@ impl Terminal {
         self.until(text, |screen| screen.contains(text))
     }
 
+    /// Waits until the screen does not show a text any more.
+    #[track_caller]
+    pub fn shows_no(&self, text: &str) -> String {
+        self.until(&format!("the end of {text}"), |screen| {
+            !screen.contains(text)
+        })
+    }
+
+    /// Types an answer to a question. For 400 ms after it appears, and after a typed key, a question
+    /// takes no letters (UX §5): the lower bound is waited for, which cannot make a test flaky.
+    pub fn answer(&mut self, keys: &str) {
+        std::thread::sleep(Duration::from_millis(420));
+        self.send(keys);
+    }
+
+    /// Waits for a whole second in which nothing is written; gives what the program did to get there.
+    #[track_caller]
+    pub fn quiet(&self) -> usize {
+        let end = Instant::now() + PATIENCE;
+        let (lock, changed) = &*self.shown;
+        let mut shown = lock.lock().expect("a lock");
+        let mut since = (Instant::now(), shown.raw.len());
+        loop {
+            if shown.raw.len() != since.1 {
+                since = (Instant::now(), shown.raw.len());
+            }
+            let silent = since.0.elapsed();
+            if silent >= Duration::from_secs(1) {
+                return since.1;
+            }
+            assert!(Instant::now() < end, "it never stops writing");
+            let left = Duration::from_secs(1).saturating_sub(silent);
+            shown = changed.wait_timeout(shown, left).expect("a lock").0;
+        }
+    }
+
     /// Waits for the end; gives the exit code.
     #[track_caller]
     pub fn ends(&mut self) -> i32 {
@@ -106,10 +143,23 @@ impl Terminal {
         self.child.wait().expect("a child").code().unwrap_or(-1)
     }
 
+    /// Kills it as a crash would, and waits.
+    pub fn kill(&mut self) {
+        self.child.kill().expect("it runs");
+        self.child.wait().expect("a child");
+    }
+
+    /// The process's state letter: `S` sleeps, `T` is stopped.
+    pub fn state(&self) -> char {
+        let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.id())).unwrap_or_default();
+        let after = stat.rsplit(')').next().unwrap_or_default();
+        after.trim().chars().next().unwrap_or('?')
+    }
+
     /// Changes the size, as a window manager would.
     pub fn resize(&self, rows: u16, cols: u16) {
         let mut shown = self.shown.0.lock().expect("a lock");
-        shown.parser.screen_mut().set_size(rows, cols);
+        shown.parser.screen_mut().set_size(cells(rows), cells(cols));
         drop(shown);
         self.pty
             .resize(pty_process::Size::new(rows, cols))
@@ -155,6 +205,38 @@ impl Drop for Terminal {
     }
 }
 
+/// A size, as the parser wants it.
+fn cells(count: u16) -> NonZero<u16> {
+    NonZero::new(count).expect("a terminal has cells")
+}
+
+/// Polls a condition of the world outside the terminal.
+#[track_caller]
+pub fn until(what: &str, satisfied: impl Fn() -> bool) {
+    let end = Instant::now() + PATIENCE;
+    while !satisfied() {
+        assert!(Instant::now() < end, "waiting for {what}");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+/// Ids of processes whose command line holds this text.
+pub fn ids(text: &str) -> Vec<u32> {
+    let processes = std::fs::read_dir("/proc").expect("a process table");
+    let mine = |process: std::fs::DirEntry| {
+        let line = std::fs::read(process.path().join("cmdline")).unwrap_or_default();
+        let line = String::from_utf8_lossy(&line).replace('\0', " ");
+        let id = process.file_name().to_string_lossy().parse().ok()?;
+        line.contains(text).then_some(id)
+    };
+    processes.flatten().filter_map(mine).collect()
+}
+
+/// True while a process runs whose command line holds this text.
+pub fn runs(text: &str) -> bool {
+    !ids(text).is_empty()
+}
+
 /// Feeds the screen and answers the queries that a real terminal answers.
 fn spawn_reader(
     mut from: std::fs::File,
@@ -162,11 +244,13 @@ fn spawn_reader(
     shown: Arc<(Mutex<Shown>, Condvar)>,
 ) {
     std::thread::spawn(move || {
-        let mut buffer = [0; 65_536];
+        let mut buffer = vec![0; 65_536];
+        // Where the next look for a question begins: one may be cut by a read.
+        let mut asked_until = 0;
         loop {
             let count = from.read(&mut buffer).unwrap_or(0);
             let (lock, changed) = &*shown;
-            let mut shown = lock.lock().expect("a lock");
+            let mut shown = lock.lock().unwrap_or_else(PoisonError::into_inner);
             if count == 0 {
                 shown.ended = true;
                 changed.notify_all();
@@ -176,8 +260,13 @@ fn spawn_reader(
             shown.parser.process(bytes);
             shown.raw.extend_from_slice(bytes);
             changed.notify_all();
+            let from = asked_until.max(shown.raw.len().saturating_sub(count + 2));
+            let asked = shown.raw[from..].windows(3).position(|w| w == b"\x1b[c");
+            if let Some(at) = asked {
+                asked_until = from + at + 3;
+            }
             drop(shown);
-            if bytes.windows(3).any(|w| w == b"\x1b[c") {
+            if asked.is_some() {
                 // A program that has ended reads no answers.
                 drop(to.write_all(b"\x1b]11;rgb:1e1e/1e1e/1e1e\x1b\\\x1b[?62;22c"));
             }
