@@ -41,8 +41,10 @@ pub struct Wishes {
     pub config: Vec<String>,
     /// `--max-steps`
     pub max_steps: Option<u32>,
-    /// True if nobody can be asked.
+    /// True if there is no screen.
     pub headless: bool,
+    /// True if the one who started a headless run answers questions (`--json-input`).
+    pub answers: bool,
 }
 
 /// What is known before anything is opened: cheap enough to come before the first frame.
@@ -233,7 +235,8 @@ pub fn ports(ground: Ground, wishes: &Wishes, outbox: Outbox) -> Result<Ports, A
         trusted,
         network: Arc::new(sandbox.network(&config.sandbox)),
         outbox,
-        headless: wishes.headless,
+        headless: wishes.headless && !wishes.answers,
+        depth: 0,
         config,
     })
 }

@@ -40,6 +40,23 @@ impl Spent {
         self.steps += other.steps;
     }
 
+    /// What was spent since `before`; time is left out, it runs for all at once.
+    #[must_use]
+    pub fn since(&self, before: &Self) -> Self {
+        Self {
+            usd: self.usd - before.usd,
+            usd_unknown: self.usd_unknown && !before.usd_unknown,
+            tokens: self.tokens.saturating_sub(before.tokens),
+            steps: self.steps.saturating_sub(before.steps),
+            time_ms: 0,
+        }
+    }
+
+    /// True if nothing was spent.
+    pub fn is_nothing(&self) -> bool {
+        *self == Self::default()
+    }
+
     /// Cost for the eye: none when a price is not known.
     pub const fn cost(&self) -> Option<f64> {
         if self.usd_unknown {

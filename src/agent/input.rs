@@ -138,6 +138,32 @@ pub enum Input {
     StoreFailed(Fault),
     /// Money, tokens and steps that subagents spent.
     Spent(super::budget::Spent),
+    /// A call has a subagent at work now.
+    Subagent(Box<Subagent>),
+    /// The subagent of a call was stopped before its end.
+    SubagentStopped {
+        /// The call.
+        part: PartId,
+        /// Why.
+        reason: crate::protocol::TurnEnd,
+    },
+}
+
+/// A subagent at work, as the transcript keeps it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Subagent {
+    /// The call it works for.
+    pub part: PartId,
+    /// Its session.
+    pub child: crate::protocol::SessionId,
+    /// What it is asked.
+    pub prompt: String,
+    /// A few words for the UI.
+    pub description: String,
+    /// The agent's name.
+    pub agent: String,
+    /// Its model.
+    pub model: ModelRef,
 }
 
 /// How a call was judged.

@@ -41,6 +41,8 @@ pub struct Loop {
     pub cycle: u32,
     /// How many of the results so far were the same as the one before in the cycle.
     pub same_results: u32,
+    /// The first call of the loop: the part that records it.
+    pub first: u128,
 }
 
 /// Memory of the session's calls, across steps and messages.
@@ -101,7 +103,9 @@ impl LoopGuard {
 
     /// The user always allows exactly this call, up to the limit.
     pub fn allow_always(&mut self, tool: &str, input: &Value, limits: Limits) {
-        self.always.push((call_key(tool, input), limits.always));
+        let call = call_key(tool, input);
+        self.always.retain(|(key, _)| *key != call);
+        self.always.push((call, limits.always));
     }
 
     /// Does the new call go on a cycle of this length that was already run often enough?
@@ -135,6 +139,8 @@ impl LoopGuard {
             repeats: repeats + 1,
             cycle: cycle as u32,
             same_results: same as u32,
+            first: self.seen[start.saturating_sub((repeats - limits.repeats) as usize * cycle)]
+                .part,
         })
     }
 }

@@ -22,6 +22,7 @@ pub mod input;
 pub mod loop_guard;
 pub mod queue;
 pub mod retry;
+pub mod subagent;
 pub mod turn;
 
 pub use effect::Effect;

@@ -899,3 +899,6 @@ proptest! {
         prop_assert!(serde_json::to_value(w.turn.status()).is_ok());
     }
 }
+
+#[path = "turn_cut_tests.rs"]
+mod cut;

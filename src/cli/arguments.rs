@@ -140,6 +140,10 @@ pub(super) struct Exec {
     /// One JSON event a line on stdout.
     #[arg(long)]
     pub(super) json: bool,
+    /// Take orders from stdin while it runs, one JSON object a line (docs/exec-json.md): prompts,
+    /// answers, interrupts. Needs --json.
+    #[arg(long, requires = "json")]
+    pub(super) json_input: bool,
 }
 
 /// `dunlin demo`

@@ -6,7 +6,7 @@ use std::path::Path;
 use super::arguments::{Demo, Options};
 use super::{fail, interactive};
 use crate::error::AppError;
-use crate::headless::{Format, Task, exit};
+use crate::headless::{Format, Talk, Task, exit};
 use crate::protocol::{Mode, ModelRef, PromptInput};
 use crate::snapshot;
 
@@ -81,7 +81,13 @@ fn play(options: &Options, demo: &Demo) -> Result<u8, AppError> {
             text: PROMPT.to_owned(),
             files: Vec::new(),
         });
-        super::exec::start(&options, options.wishes(true), task, Format::Text)?
+        {
+            let talk = Talk {
+                format: Format::Text,
+                orders: false,
+            };
+            super::exec::start(&options, options.wishes(true), task, talk)?
+        }
     } else {
         interactive::run(&options, Some(PROMPT.to_owned()), true)
     };

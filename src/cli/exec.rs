@@ -10,7 +10,7 @@ use super::arguments::{Exec, Options};
 use crate::agent::driver::Begin;
 use crate::app::{self, Wishes};
 use crate::error::AppError;
-use crate::headless::{self, Format, Task, exit};
+use crate::headless::{self, Format, Talk, Task, exit};
 use crate::protocol::{PromptInput, link};
 
 /// With a prompt on the command line, standard input that stays silent for so long is left alone.
@@ -22,20 +22,30 @@ pub(super) fn run(options: &Options, exec: Exec) -> u8 {
     } else {
         Format::Text
     };
-    let wishes = options.wishes(true);
-    let prompt = prompt(exec.prompt);
+    let mut wishes = options.wishes(true);
+    wishes.answers = exec.json_input;
+    let talk = Talk {
+        format,
+        orders: exec.json_input,
+    };
+    let prompt = if exec.json_input {
+        exec.prompt.filter(|t| !t.trim().is_empty())
+    } else {
+        prompt(exec.prompt)
+    };
     let task = match (prompt, options.newest || options.resume.is_some()) {
         (Some(text), _) => Task::Prompt(PromptInput {
             text,
             files: Vec::new(),
         }),
+        (None, _) if exec.json_input => Task::Wait,
         (None, true) => Task::Continue,
         (None, false) => {
             let hint = "Write it after `exec`, or pipe it in.";
             return refuse(format, &AppError::usage("There is no prompt.", hint));
         }
     };
-    match start(options, wishes, task, format) {
+    match start(options, wishes, task, talk) {
         Ok(code) => code,
         Err(error) => refuse(format, &error),
     }
@@ -46,7 +56,7 @@ pub(super) fn start(
     options: &Options,
     wishes: Wishes,
     task: Task,
-    format: Format,
+    talk: Talk,
 ) -> Result<u8, AppError> {
     let begin = options.begin()?;
     let ground = app::ground(&wishes)?;
@@ -56,7 +66,7 @@ pub(super) fn start(
     let (outbox, inbox) = link::events();
     let code = runtime.block_on(async move {
         let agent = tokio::spawn(app::run_agent(ground, wishes, begin, (receiver, outbox)));
-        let code = headless::run(task, format, ops, inbox).await;
+        let code = headless::run(task, talk, ops, inbox).await;
         // The agent has drained the writer when it says `Closed`; a second Ctrl-C does not wait.
         if code != exit::INTERRUPTED {
             drop(agent.await);
@@ -138,6 +148,7 @@ impl Options {
             config: self.config.clone(),
             max_steps: self.max_steps,
             headless,
+            answers: false,
         }
     }
 

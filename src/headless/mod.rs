@@ -1,15 +1,17 @@
 //! The second front end: `dunlin exec`. Text on stdout, progress on stderr, or one JSON event a line.
 //!
 //! It speaks `Op` and `Event` like every front end. Nobody can be asked: what would be asked is
-//! refused, and the exit code says so (docs/exec-json.md).
+//! refused, and the exit code says so (docs/exec-json.md). With `--json-input` the one who started it
+//! steers it by orders on standard input, and answers questions there.
 
 mod json;
+mod orders;
 mod text;
 
 use std::io::{self, Write};
 
 use crate::protocol::link::{Inbox, OpSender};
-use crate::protocol::{Delivery, Event, Fault, Op, PromptInput, TurnEnd};
+use crate::protocol::{Delivery, Event, Fault, FaultKind, Op, PromptInput, QueueState, TurnEnd};
 
 /// How the events are printed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,6 +29,17 @@ pub enum Task {
     Prompt(PromptInput),
     /// Go on with the turn that was cut.
     Continue,
+    /// Nothing: what is to be done comes as orders.
+    Wait,
+}
+
+/// How a run talks to the one who started it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Talk {
+    /// How events are printed.
+    pub format: Format,
+    /// True if orders are read from standard input, one JSON object a line.
+    pub orders: bool,
 }
 
 /// Exit codes (SPEC §9).
@@ -53,24 +66,28 @@ trait Printer {
     fn end(&mut self) -> io::Result<()>;
 }
 
-/// Runs one task and everything queued behind it; returns the exit code.
-pub async fn run(task: Task, format: Format, ops: OpSender, mut events: Inbox) -> u8 {
-    let mut printer: Box<dyn Printer + Send> = match format {
+/// Runs one task and everything queued behind it; returns the exit code. With orders it runs until
+/// standard input has ended and nothing is left to do.
+pub async fn run(task: Task, talk: Talk, ops: OpSender, mut events: Inbox) -> u8 {
+    let mut printer: Box<dyn Printer + Send> = match talk.format {
         Format::Text => Box::new(text::TextPrinter::new(io::stdout(), io::stderr())),
         Format::Json => Box::new(json::JsonPrinter::new(io::stdout())),
     };
-    let mut run = Run {
-        ops,
-        task: Some(task),
-        code: exit::ERROR,
-        queued: 0,
-        interrupts: 0,
-        last: None,
-    };
+    let mut orders = talk.orders.then(|| orders::listen(io::stdin()));
+    let mut run = Run::new(task, talk, ops);
     loop {
         let batch = tokio::select! {
             batch = events.recv(256) => batch,
-            result = tokio::signal::ctrl_c() => {
+            order = next(&mut orders), if run.listens() => {
+                if let Some(complaint) = run.order(order)
+                    && printer.event(&Event::Error { error: complaint }).is_err()
+                {
+                    drop(run.ops.send(Op::Close));
+                    return exit::ERROR;
+                }
+                continue;
+            }
+            result = told_to_stop() => {
                 if result.is_err() || !run.interrupt() {
                     return exit::INTERRUPTED;
                 }
@@ -103,57 +120,162 @@ pub async fn run(task: Task, format: Format, ops: OpSender, mut events: Inbox) -
     }
 }
 
+/// Ctrl-C, or a plain `kill`.
+async fn told_to_stop() -> io::Result<()> {
+    use tokio::signal::unix::{SignalKind, signal};
+    let mut terminate = signal(SignalKind::terminate())?;
+    tokio::select! {
+        result = tokio::signal::ctrl_c() => result,
+        _ = terminate.recv() => Ok(()),
+    }
+}
+
+type Orders = tokio::sync::mpsc::UnboundedReceiver<Result<Op, String>>;
+
+/// The next order; none at the end of the input.
+async fn next(orders: &mut Option<Orders>) -> Option<Result<Op, String>> {
+    match orders {
+        Some(orders) => orders.recv().await,
+        None => None,
+    }
+}
+
+/// How far standard input is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Input {
+    /// Orders may come.
+    Open,
+    /// It has ended; what was ordered may not be begun yet.
+    Ended,
+    /// It has ended, and the agent has taken all orders.
+    Taken,
+}
+
 struct Run {
     ops: OpSender,
     task: Option<Task>,
     code: u8,
-    queued: usize,
+    queue: QueueState,
+    running: bool,
     interrupts: u8,
     /// The end of the last turn, printed when everything is written.
     last: Option<Event>,
+    /// Orders begin once the session is open.
+    open: bool,
+    input: Input,
+    orders: bool,
 }
 
 impl Run {
+    const fn new(task: Task, talk: Talk, ops: OpSender) -> Self {
+        Self {
+            ops,
+            code: if talk.orders { exit::DONE } else { exit::ERROR },
+            task: Some(task),
+            queue: QueueState {
+                guidance: Vec::new(),
+                follow_ups: Vec::new(),
+                paused: false,
+            },
+            running: false,
+            interrupts: 0,
+            last: None,
+            open: false,
+            input: if talk.orders {
+                Input::Open
+            } else {
+                Input::Taken
+            },
+            orders: talk.orders,
+        }
+    }
+
+    fn listens(&self) -> bool {
+        self.open && self.input == Input::Open
+    }
+
+    /// Passes an order on; gives back what is wrong with it.
+    fn order(&mut self, order: Option<Result<Op, String>>) -> Option<Fault> {
+        match order {
+            Some(Ok(op)) => drop(self.ops.send(op)),
+            Some(Err(sentence)) => {
+                let hint = "docs/exec-json.md lists the orders. The run goes on.";
+                return Some(Fault::new(FaultKind::BadRequest, sentence, hint));
+            }
+            None => {
+                self.input = Input::Ended;
+                // Ops are taken in order: the answer to this one says that all before it are taken.
+                drop(self.ops.send(Op::ListModels));
+            }
+        }
+        None
+    }
+
     /// Follows the session; true when there is nothing left to do.
     fn follow(&mut self, event: &Event) -> bool {
         match event {
-            Event::SessionStarted { writable, .. } => match self.task.take() {
-                Some(_) if !writable => true,
-                Some(Task::Prompt(input)) => self
-                    .ops
-                    .send(Op::Prompt {
-                        input,
-                        delivery: Delivery::Guidance,
-                    })
-                    .is_err(),
-                Some(Task::Continue) => self.ops.send(Op::Continue).is_err(),
-                None => false,
-            },
-            Event::QueueChanged { queue } => {
-                self.queued = queue.guidance.len() + queue.follow_ups.len();
-                false
+            Event::SessionStarted { writable, .. } => {
+                self.open = true;
+                match self.task.take() {
+                    Some(_) if !writable => {
+                        self.code = exit::ERROR;
+                        return true;
+                    }
+                    Some(Task::Prompt(input)) => {
+                        self.running = true;
+                        let delivery = Delivery::Guidance;
+                        return self.ops.send(Op::Prompt { input, delivery }).is_err();
+                    }
+                    Some(Task::Continue) => {
+                        self.running = true;
+                        return self.ops.send(Op::Continue).is_err();
+                    }
+                    Some(Task::Wait) | None => {}
+                }
             }
+            Event::QueueChanged { queue } => self.queue = queue.clone(),
+            Event::TurnStarted => self.running = true,
             Event::TurnFinished { reason } => {
                 self.code = code_of(*reason);
-                self.queued == 0 || *reason != TurnEnd::Done
+                self.running = false;
+                if self.interrupts > 0 {
+                    self.code = exit::INTERRUPTED;
+                    return true;
+                }
+                return self.is_over(*reason);
             }
+            Event::Models { .. } if self.input == Input::Ended => self.input = Input::Taken,
             Event::Onboarding { .. } => {
                 self.code = exit::ERROR;
-                false
+                return false;
             }
             // Before the first turn an error means that it cannot begin.
             Event::Error { .. } if self.task.is_some() => {
                 self.task = None;
-                true
+                self.code = exit::ERROR;
+                return true;
             }
-            _ => false,
+            _ => return false,
         }
+        self.orders && self.is_over(TurnEnd::Done)
+    }
+
+    /// Nothing runs, nothing is about to, and no order can come.
+    fn is_over(&self, reason: TurnEnd) -> bool {
+        if self.running || self.input != Input::Taken {
+            return false;
+        }
+        let empty = self.queue.guidance.is_empty() && self.queue.follow_ups.is_empty();
+        empty || self.queue.paused || (!self.orders && reason != TurnEnd::Done)
     }
 
     /// The first Ctrl-C interrupts the turn; false after the second.
     fn interrupt(&mut self) -> bool {
         self.interrupts += 1;
-        self.code = exit::INTERRUPTED;
+        self.input = Input::Taken;
+        if !self.running {
+            return false;
+        }
         self.interrupts == 1 && self.ops.send(Op::Interrupt).is_ok()
     }
 }

@@ -7,6 +7,7 @@
     reason = "a test that cannot go on must fail with what it saw"
 )]
 
+mod agent;
 mod cli;
 mod provider;
 mod pty;

@@ -12,7 +12,7 @@ use tokio_util::task::AbortOnDropHandle;
 use super::{Back, Ports, Streamed};
 use crate::agent::input::StreamId;
 use crate::agent::turn::{Setup, Turn};
-use crate::config::used::Rule;
+use crate::config::used::{Rule, TurnSettings};
 use crate::context::{Conversation, tokens};
 use crate::model::{Model, ModelInfo, ToolSpec};
 use crate::protocol::{Event, Fault, IdMint, Mode, ModelRef, PartId, SessionInfo};
@@ -46,6 +46,8 @@ pub(crate) struct Active {
     pub(crate) wants_title: Option<String>,
     pub(crate) stream_sender: mpsc::Sender<Streamed>,
     pub(crate) back: mpsc::UnboundedSender<Back>,
+    /// Its parent, its subagents, and what all of them have spent.
+    pub(crate) family: super::children::Family,
     /// Values of the session that are not the turn's: what steps wrote, by message.
     pub(crate) values: BTreeMap<String, serde_json::Value>,
 }
@@ -142,8 +144,8 @@ impl Active {
         let reads = Arc::new(ReadLedger::restore(stored(&values, "reads")));
         let setup = Setup {
             model: model_info(ports, &info.model),
+            turn: turn_settings(ports, &info.agent),
             info,
-            turn: ports.config.turn.clone(),
             context: ports.config.context.clone(),
             budget: ports.config.budget.clone(),
             headless: ports.headless,
@@ -151,8 +153,12 @@ impl Active {
             sandbox: ports.sandbox.clone(),
             seed: seed(),
         };
+        let mut turn = Turn::new(setup, conversation, &values);
+        turn.set_fallbacks(fallbacks(ports));
+        let family = super::children::Family::root(turn.spent());
         Self {
-            turn: Turn::new(setup, conversation, &values),
+            turn,
+            family,
             store: None,
             writable: true,
             model: None,
@@ -237,16 +243,38 @@ impl Active {
         ));
     }
 
-    /// Stops everything and waits until the store has written all.
-    pub(crate) async fn close(&mut self) {
-        for token in self.tools.values() {
+    /// Kills what runs.
+    pub(crate) fn cancel_tools(&mut self) {
+        for (_, token) in self.tools.drain() {
             token.cancel();
         }
+    }
+
+    /// Stops everything and waits until the store has written all.
+    pub(crate) async fn close(&mut self) {
+        self.cancel_tools();
         self.streams.clear();
         if let Some(store) = self.store.take() {
             store.close().await;
         }
     }
+}
+
+/// The models that may stand in for an overloaded one.
+fn fallbacks(ports: &Ports) -> Vec<ModelInfo> {
+    let named = ports.config.fallback_models.iter();
+    named.map(|model| model_info(ports, model)).collect()
+}
+
+/// `[loop]` as it holds for an agent: its own limit of steps counts too.
+fn turn_settings(ports: &Ports, agent: &str) -> TurnSettings {
+    let mut turn = ports.config.turn.clone();
+    let own = ports.agent(agent).and_then(|a| a.max_steps);
+    turn.max_steps = match (turn.max_steps, own) {
+        (Some(all), Some(own)) => Some(all.min(own)),
+        (all, own) => all.or(own),
+    };
+    turn
 }
 
 /// Limits of a model; safe ones if the registry does not know it.

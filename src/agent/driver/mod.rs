@@ -7,7 +7,9 @@
 mod active;
 mod asking;
 mod branch;
+mod children;
 mod files;
+mod follower;
 mod judge;
 mod models;
 mod ops;
@@ -21,6 +23,7 @@ use std::time::Duration;
 
 use tokio::sync::mpsc;
 use tokio::time::Instant;
+use tokio_util::task::TaskTracker;
 
 pub use ports::{NetworkSwitch, Ports};
 
@@ -35,6 +38,8 @@ const GATHER: Duration = Duration::from_millis(8);
 
 /// How long the end waits for the snapshot after the last step.
 const SETTLE: Duration = Duration::from_secs(2);
+/// The end waits at most so long for what runs: commands get 2 s between TERM and KILL.
+const END_PATIENCE: Duration = Duration::from_secs(4);
 
 /// What a model stream sends to the driver.
 #[derive(Debug)]
@@ -58,6 +63,10 @@ pub(crate) enum Back {
     Settled,
     /// The model asks the user something through a tool.
     Question(asking::Question),
+    /// A call of `task` wants a subagent.
+    Spawn(Box<super::subagent::Spawn>),
+    /// What the subagent of a call has to tell.
+    Child(crate::protocol::PartId, children::News),
 }
 
 /// Which session to begin with.
@@ -83,6 +92,8 @@ pub struct Agent {
     held: Option<(StreamId, Vec<Delta>)>,
     last_flush: Instant,
     finder: files::Finder,
+    /// Calls and subagents that run; the end waits for them.
+    tasks: TaskTracker,
 }
 
 impl Agent {
@@ -91,18 +102,9 @@ impl Agent {
         // Bounded: a model that is faster than the disk waits in its own socket.
         let (stream_sender, streamed) = mpsc::channel(64);
         let (back_sender, back) = mpsc::unbounded_channel();
+        let ports = children::with_task(ports, &back_sender);
         let active = Active::fresh(&ports, stream_sender, back_sender);
-        let finder = files::Finder::new(ports.worktree.clone());
-        let mut agent = Self {
-            ports,
-            active,
-            ops,
-            streamed,
-            back,
-            held: None,
-            last_flush: Instant::now(),
-            finder,
-        };
+        let mut agent = Self::new(ports, active, ops, (streamed, back));
         agent.announce_place();
         match begin {
             Begin::New => agent.announce_session(true, false),
@@ -111,6 +113,26 @@ impl Agent {
         }
         agent.announce_onboarding();
         agent
+    }
+
+    fn new(
+        ports: Ports,
+        active: Active,
+        ops: OpReceiver,
+        (streamed, back): (mpsc::Receiver<Streamed>, mpsc::UnboundedReceiver<Back>),
+    ) -> Self {
+        let finder = files::Finder::new(ports.worktree.clone());
+        Self {
+            ports,
+            active,
+            ops,
+            streamed,
+            back,
+            held: None,
+            last_flush: Instant::now(),
+            finder,
+            tasks: TaskTracker::new(),
+        }
     }
 
     /// Runs until `Op::Close` or until the front end is gone. Everything is written before it
@@ -131,15 +153,18 @@ impl Agent {
         }
         self.flush();
         self.input(Input::Interrupt);
-        self.settle().await;
+        self.end_tasks().await;
+        self.wait_for_patches().await;
         self.active.close().await;
-        self.ports.snapshots.close();
+        if !self.active.family.is_child() {
+            self.ports.snapshots.close();
+        }
         self.ports.outbox.send([Event::Closed]);
     }
 
     /// What the last step changed is still being found out: undo needs it, so it is waited for, but
     /// not for ever.
-    async fn settle(&mut self) {
+    async fn wait_for_patches(&mut self) {
         let end = Instant::now() + SETTLE;
         while self.active.pending > 0 {
             match tokio::time::timeout_at(end, self.back.recv()).await {
@@ -149,12 +174,30 @@ impl Agent {
         }
     }
 
+    /// Waits until nothing that was started is left: processes are killed and subagents have written
+    /// what they said. What they still have to tell is heard.
+    async fn end_tasks(&mut self) {
+        self.active.cancel_tools();
+        self.tasks.close();
+        if tokio::time::timeout(END_PATIENCE, self.tasks.wait())
+            .await
+            .is_err()
+        {
+            tracing::warn!("a tool did not end in time");
+        }
+        while let Ok(back) = self.back.try_recv() {
+            self.came_back(back);
+        }
+    }
+
     /// Feeds the turn and performs what it wants done, until nothing is left to do at once.
     pub(crate) fn input(&mut self, input: Input) {
         let mut waiting = vec![input];
         while let Some(input) = waiting.pop() {
             let now = self.ports.now();
+            self.count_others();
             let effects = self.active.turn.apply(now, input);
+            self.settle();
             for effect in effects {
                 if let Some(answer) = self.perform(effect) {
                     waiting.insert(0, answer);
@@ -168,12 +211,20 @@ impl Agent {
             Back::Input(input) => {
                 // What streamed before it came before it.
                 self.flush();
+                if let Input::ToolEnded { part, .. } = &input {
+                    self.active.tools.remove(part);
+                }
                 self.input(input);
             }
             Back::Event(event) => self.active.announce(&self.ports, vec![event]),
             Back::Writes(message, writes) => self.keep_writes(message, &writes),
             Back::Settled => self.active.pending = self.active.pending.saturating_sub(1),
             Back::Question(question) => self.asked_by_tool(question),
+            Back::Spawn(spawn) => {
+                self.flush();
+                self.spawn_child(*spawn);
+            }
+            Back::Child(part, news) => self.child_news(part, news),
         }
     }
 

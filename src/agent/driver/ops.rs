@@ -29,7 +29,7 @@ impl Agent {
             }
             Op::Continue => self.input(Input::Continue),
             Op::Answer { ask, answer } => {
-                if !self.answer_tool(ask, &answer) {
+                if !self.answer_tool(ask, &answer) && !self.answer_child(ask, &answer) {
                     self.input(Input::Answer { ask, answer });
                 }
             }
@@ -47,7 +47,10 @@ impl Agent {
             Op::Rewind { to, files } => self.rewind(to, files).await,
             Op::Diff(scope) => self.diff(scope),
             Op::Context => self.report_context(),
-            Op::SetMode(mode) => self.input(Input::SetMode(mode)),
+            Op::SetMode(mode) => {
+                self.input(Input::SetMode(mode));
+                self.tell_children_mode(mode);
+            }
             Op::SetModel(model) => self.choose_model(&model),
             Op::SetEffort(effort) => {
                 self.ports.config.effort = effort;

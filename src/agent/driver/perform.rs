@@ -79,7 +79,9 @@ impl Agent {
                 None
             }
             Effect::MakeTitle { prompt } => {
-                self.active.wants_title = Some(prompt);
+                if !self.active.family.is_child() {
+                    self.active.wants_title = Some(prompt);
+                }
                 None
             }
         }

@@ -26,7 +26,7 @@ pub trait NetworkSwitch: Send + Sync + std::fmt::Debug {
 }
 
 /// Everything outside the turn that the agent uses.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Ports {
     /// The user's folders.
     pub paths: Paths,
@@ -76,6 +76,8 @@ pub struct Ports {
     pub outbox: Outbox,
     /// True if nobody can be asked.
     pub headless: bool,
+    /// 0 for the user's own session, 1 for its subagents, and so on.
+    pub depth: u32,
 }
 
 impl Ports {
@@ -100,6 +102,11 @@ impl Ports {
         named(name).or_else(|| named("build"))
     }
 
+    /// True if subagents may be started from here.
+    const fn may_nest(&self) -> bool {
+        self.depth < self.config.turn.subagent_depth
+    }
+
     /// The stable part of the system prompt for an agent.
     pub fn system_stable(&self, agent: &str) -> String {
         match self.agent(agent) {
@@ -107,6 +114,10 @@ impl Ports {
                 prompt: Some(own), ..
             }) => own.clone(),
             Some(def) if def.name == "plan" => prompt::PLAN.to_owned(),
+            Some(def) if def.name == "explore" => crate::agent::subagent::EXPLORE.to_owned(),
+            Some(_) if self.depth > 0 => {
+                format!("{}{}", prompt::BUILD, crate::agent::subagent::FOR_AN_AGENT)
+            }
             _ => prompt::BUILD.to_owned(),
         }
     }
@@ -137,6 +148,7 @@ impl Ports {
             .iter()
             .filter(|tool| def.is_none_or(|d| d.has_tool(tool.name())))
             .filter(|tool| tool.name() != hidden)
+            .filter(|tool| self.may_nest() || tool.name() != crate::agent::subagent::TASK)
             .map(|tool| ToolSpec {
                 name: tool.name().to_owned(),
                 description: tool.description(),

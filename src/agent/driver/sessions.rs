@@ -101,6 +101,13 @@ impl Agent {
         if self.active.store.as_ref().is_some_and(|s| s.id() == id) {
             return;
         }
+        if self.is_at_work(id) {
+            self.notice(
+                NoticeLevel::Info,
+                "That subagent is still at work. Its transcript can be opened when it is done.",
+            );
+            return;
+        }
         let opened = match self
             .ports
             .project

@@ -61,7 +61,7 @@ impl Agent {
         self.active.tools.insert(part, token);
         let back = self.active.back.clone();
         tokio::spawn(forward(part, updates, back.clone()));
-        tokio::spawn(async move {
+        self.tasks.spawn(async move {
             // A panic in a tool is that call's failure and nobody else's.
             let result = match tokio::spawn(tool.run(input, context)).await {
                 Ok(result) => result,

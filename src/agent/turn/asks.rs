@@ -138,6 +138,7 @@ impl Turn {
         match answer {
             Answer::Once | Answer::Text { .. } => {
                 self.guard.forgive();
+                self.guard.record(part.raw(), tool, input);
                 self.permission_next(now, part, then);
             }
             Answer::Always { .. } => {

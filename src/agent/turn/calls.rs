@@ -123,7 +123,8 @@ impl Turn {
         let (tool, input) = (call.tool.clone(), call.input.clone());
         match self.guard.check(&tool, &input, limits) {
             Some(found) => {
-                let body = self.loop_question(part, &found);
+                let body = self.loop_question(now, part, &found);
+                self.guard.record(part.raw(), &tool, &input);
                 self.set_stage(
                     part,
                     Stage::Asking {
@@ -132,7 +133,10 @@ impl Turn {
                 );
                 self.ask(now, Some(part), body);
             }
-            None => self.permission_next(now, part, then),
+            None => {
+                self.guard.record(part.raw(), &tool, &input);
+                self.permission_next(now, part, then);
+            }
         }
     }
 
@@ -150,7 +154,7 @@ impl Turn {
         }
     }
 
-    fn loop_question(&self, part: PartId, found: &Loop) -> AskBody {
+    fn loop_question(&self, now: Millis, part: PartId, found: &Loop) -> AskBody {
         let (tool, subject, input) = match &self.state {
             State::Step(step) => step
                 .calls
@@ -184,6 +188,7 @@ impl Turn {
             facts: vec![
                 ("same call".to_owned(), call),
                 ("same result".to_owned(), result),
+                ("since then".to_owned(), self.since(now, found.first)),
             ],
         }
     }
@@ -268,7 +273,6 @@ impl Turn {
         };
         let (tool, input, title) = (call.tool.clone(), call.input.clone(), call.title.clone());
         let writes = call.writes.clone();
-        self.guard.record(part.raw(), &tool, &input);
         self.update_part(part, |p| {
             set_running(p, &title, now);
         });
@@ -476,11 +480,24 @@ fn set_completed(part: &mut Part, success: Success, now: Millis) {
     }
 }
 
-pub(super) fn set_failed(part: &mut Part, failure: Failure, now: Millis) {
+pub(super) fn set_failed(part: &mut Part, mut failure: Failure, now: Millis) {
     part.end = Some(now);
     if let PartBody::Tool(tool) = &mut part.body {
         let (input, raw, start) = match &mut tool.state {
-            ToolState::Running { input, start, .. } => {
+            ToolState::Running {
+                input,
+                title,
+                metadata,
+                start,
+                ..
+            } => {
+                // What was known while it ran (a subagent's session) stays known.
+                if failure.title.is_empty() {
+                    failure.title = std::mem::take(title);
+                }
+                if failure.metadata.is_null() {
+                    failure.metadata = std::mem::take(metadata);
+                }
                 (std::mem::take(input), String::new(), *start)
             }
             ToolState::Pending { raw } => (Value::Null, std::mem::take(raw), now),

@@ -3,15 +3,17 @@
 //! All state of a session's conversation is here; the driver holds only handles. Each concern has
 //! its own file: `prompts` (what the user says, the queue), `step` (begin and finish a step),
 //! `stream` (deltas → parts), `calls` (tool calls), `asks` (questions), `stop` (interrupt, failure,
-//! retry), `room` (pruning and compaction), `writes` (the only place that writes parts).
+//! retry), `fallback` (other models), `subagents` (what their calls keep), `room` (pruning and compaction), `writes` (the only place that writes parts).
 
 mod asks;
 mod calls;
+mod fallback;
 mod prompts;
 mod room;
 mod step;
 mod stop;
 mod stream;
+mod subagents;
 mod writes;
 
 use std::collections::{BTreeMap, VecDeque};
@@ -82,6 +84,10 @@ struct Running {
     overflowed: bool,
     /// `/compact` or a bare command: no model step follows.
     no_steps: bool,
+    /// Attempts of this step in a row that failed because the model is overloaded.
+    overloaded: u32,
+    /// Fallback models taken so far.
+    fallen: usize,
 }
 
 /// The machine.
@@ -99,6 +105,14 @@ pub struct Turn {
     usage: Usage,
     pruned: u64,
     spent: Spent,
+    /// What the rest of the tree has spent: a subagent's parent and siblings.
+    elsewhere: Spent,
+    /// True in a subagent: its parent asks the user about the budget.
+    subagent: bool,
+    /// Models to go on with when the chosen one stays overloaded.
+    fallbacks: Vec<ModelInfo>,
+    /// The model that the user chose, while another one stands in for it.
+    chosen: Option<Box<ModelInfo>>,
     /// How many times the user granted the budget again.
     granted: u32,
     pins: Vec<PartId>,
@@ -146,6 +160,10 @@ impl Turn {
             usage: Usage::default(),
             pruned: 0,
             spent: stored(values, "spent"),
+            elsewhere: Spent::default(),
+            subagent: false,
+            fallbacks: Vec::new(),
+            chosen: None,
             granted: stored(values, "granted"),
             pins: stored(values, "pins"),
             todo: stored(values, "todo"),
@@ -156,6 +174,7 @@ impl Turn {
             effects: Vec::new(),
             last_status: 0,
         };
+        turn.remember_calls();
         turn.measure();
         turn
     }
@@ -209,8 +228,11 @@ impl Turn {
             Input::StoreFailed(fault) => self.store_failed(now, fault),
             Input::Spent(spent) => {
                 self.spent.add(&spent);
+                self.write_spent(now);
                 self.announce_status(now);
             }
+            Input::Subagent(subagent) => self.subagent_began(now, *subagent),
+            Input::SubagentStopped { part, reason } => self.subagent_stopped(part, reason),
         }
         std::mem::take(&mut self.effects)
     }
@@ -253,6 +275,34 @@ impl Turn {
     /// What the session has spent.
     pub const fn spent(&self) -> &Spent {
         &self.spent
+    }
+
+    /// How many times the user granted the budget again.
+    pub const fn granted(&self) -> u32 {
+        self.granted
+    }
+
+    /// Makes this the turn machine of a subagent: it stops where its parent would ask.
+    pub const fn become_subagent(&mut self, granted: u32) {
+        self.subagent = true;
+        self.granted = granted;
+    }
+
+    /// Tells what the rest of the tree has spent; counts towards the budget.
+    pub const fn set_elsewhere(&mut self, spent: Spent) {
+        self.elsewhere = spent;
+    }
+
+    /// How long the turn that runs has run, in milliseconds.
+    pub fn running_ms(&self, now: Millis) -> u64 {
+        self.running
+            .as_ref()
+            .map_or(0, |r| (now - r.started).max(0).cast_unsigned())
+    }
+
+    /// Models to go on with when the chosen one stays overloaded, in order.
+    pub fn set_fallbacks(&mut self, models: Vec<ModelInfo>) {
+        self.fallbacks = models;
     }
 
     /// Tokens now.
@@ -406,10 +456,10 @@ impl Turn {
     /// Ends the turn; what is queued goes on if it may.
     fn end_turn(&mut self, now: Millis, reason: TurnEnd) {
         self.state = State::Idle;
-        if let Some(running) = self.running.take() {
-            self.spent.time_ms += (now - running.started).max(0) as u64;
-        }
-        self.write_value("spent", &self.spent.clone());
+        self.spent.time_ms += self.running_ms(now);
+        self.running = None;
+        self.write_spent(now);
+        self.use_chosen_model();
         self.write_event(Event::TurnFinished { reason });
         self.sync_soon();
         self.announce_status(now);

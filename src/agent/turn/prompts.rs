@@ -6,8 +6,8 @@ use crate::agent::queue;
 use crate::context::tokens;
 use crate::model::ModelInfo;
 use crate::protocol::{
-    Delivery, Event, Finish, Message, MessageId, Millis, NoticeLevel, PartBody, PromptInput,
-    QueueEdit, QueueKind, Role, Tokens, ToolPart, ToolState, TurnEnd,
+    Delivery, Event, Fault, FaultKind, Finish, Message, MessageId, Millis, NoticeLevel, PartBody,
+    PromptInput, QueueEdit, QueueKind, Role, Tokens, ToolPart, ToolState, TurnEnd,
 };
 
 /// What a cut turn is continued with when the model had the last word.
@@ -58,6 +58,9 @@ impl Turn {
 
     /// The first line of the prompt is the title until the small model has made a better one.
     fn name_after(&mut self, prompt: &str) {
+        if self.subagent {
+            return;
+        }
         let line = prompt
             .lines()
             .find(|l| !l.trim().is_empty())
@@ -250,6 +253,7 @@ impl Turn {
     pub(super) fn set_model(&mut self, now: Millis, info: ModelInfo) {
         self.setup.info.model = info.model.clone();
         self.setup.model = info;
+        self.chosen = None;
         self.stuck = false;
         self.write_info();
         self.announce_status(now);
@@ -261,6 +265,13 @@ impl Turn {
             return;
         }
         let Some(tip) = self.conversation.tip() else {
+            self.begin_running(now);
+            self.announce_fault(Fault::new(
+                FaultKind::BadRequest,
+                "There is nothing to continue: nothing was said yet.",
+                "Say what is to be done.",
+            ));
+            self.end_turn(now, TurnEnd::Error);
             return;
         };
         let has_results = tip
@@ -268,8 +279,12 @@ impl Turn {
             .iter()
             .any(|p| matches!(p.body, PartBody::Tool(_)));
         let last_word = tip.message.role == Role::Assistant && !has_results && !tip.was_retried();
+        let (id, crashed) = (tip.message.id, was_crashed(tip));
         self.begin_running(now);
-        if last_word {
+        if last_word && crashed {
+            // Half an answer: the step is made again, what it said is kept like a broken attempt.
+            self.ignore_texts(id);
+        } else if last_word {
             let input = PromptInput {
                 text: GO_ON.to_owned(),
                 files: Vec::new(),
@@ -278,4 +293,10 @@ impl Turn {
         }
         self.begin_step(now);
     }
+}
+
+/// True if the program died while this message was made: an interrupt would have finished its step.
+pub(super) fn was_crashed(entry: &crate::context::Entry) -> bool {
+    let finished = |p: &crate::protocol::Part| matches!(p.body, PartBody::StepFinish { .. });
+    entry.message.finish == Some(Finish::Interrupted) && !entry.parts.iter().any(finished)
 }

@@ -85,6 +85,7 @@ impl Turn {
             return;
         };
         running.step += 1;
+        running.overloaded = 0;
         running.grace = limit.is_some_and(|most| running.step >= most);
         let grace = running.grace;
         self.start_attempt(now, 0, grace);
@@ -120,15 +121,17 @@ impl Turn {
     }
 
     /// True if a budget ended or stopped the turn.
-    fn budget_reached(&mut self, now: Millis) -> bool {
-        let Some(running) = &self.running else {
+    pub(super) fn budget_reached(&mut self, now: Millis) -> bool {
+        if self.running.is_none() {
             return true;
-        };
-        let time = (now - running.started).max(0) as u64;
-        let Some(message) = self.spent.exceeded(&self.setup.budget, self.granted, time) else {
+        }
+        let mut all = self.spent;
+        all.add(&self.elsewhere);
+        let time = self.running_ms(now) + self.elsewhere.time_ms;
+        let Some(message) = all.exceeded(&self.setup.budget, self.granted, time) else {
             return false;
         };
-        if self.setup.headless {
+        if self.setup.headless || self.subagent {
             let hint = "Raise the limit in [budget] and resume the session.";
             self.announce_fault(Fault::new(FaultKind::Budget, message, hint));
             self.end_turn(now, TurnEnd::Budget);
@@ -199,6 +202,7 @@ impl Turn {
         let message = step.message;
         let snapshot = step.before.as_ref().map(|(tree, _)| tree.clone());
         self.spent.step(&tokens, cost);
+        self.write_spent(now);
         if let Some(running) = &mut self.running {
             running.output += tokens.output + tokens.reasoning;
         }

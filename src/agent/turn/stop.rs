@@ -96,6 +96,7 @@ impl Turn {
         let cost = self.setup.model.price.as_ref().map(|p| p.cost(&tokens));
         self.spent
             .step(&tokens, if tokens.total() == 0 { Some(0.0) } else { cost });
+        self.write_spent(now);
         self.create_part(
             now,
             message,
@@ -183,6 +184,9 @@ impl Turn {
             self.overflow_error(now, fault);
             return;
         }
+        if self.fall_back(now, failed, &fault, grace) {
+            return;
+        }
         match decide(&fault, failed, self.setup.turn.retries, self.jitter(now)) {
             Decision::GiveUp => {
                 self.cut_step(now, Finish::Error, Some(fault.clone()));
@@ -203,6 +207,17 @@ impl Turn {
         };
         let message = step.message;
         self.cut_step(now, Finish::Error, Some(fault.clone()));
+        self.ignore_texts(message);
+        let body = PartBody::Retry {
+            attempt: failed,
+            error: fault.clone(),
+            next,
+        };
+        self.create_part(now, message, body, true);
+    }
+
+    /// What a message says is kept, but never sent.
+    pub(super) fn ignore_texts(&mut self, message: crate::protocol::MessageId) {
         let said: Vec<PartId> = self
             .conversation
             .entry(message)
@@ -223,12 +238,6 @@ impl Turn {
                 });
             }
         }
-        let body = PartBody::Retry {
-            attempt: failed,
-            error: fault.clone(),
-            next,
-        };
-        self.create_part(now, message, body, true);
     }
 
     fn wait(&mut self, now: Millis, failed: u32, fault: Fault, delay: u64, then: Then) {
@@ -286,6 +295,9 @@ impl Turn {
                 Then::Step { grace } => {
                     // What the user said meanwhile goes along.
                     self.inject_guidance(now);
+                    if self.budget_reached(now) {
+                        return;
+                    }
                     self.start_attempt(now, waiting.failed, grace);
                 }
                 Then::Summary(compacting) => self.ask_for_summary(now, compacting),
@@ -313,6 +325,7 @@ impl Turn {
         // Results that were never answered, or a prompt: the next step never began.
         cut |= self.conversation.tip().is_some_and(|tip| {
             tip.message.finish == Some(Finish::ToolCalls)
+                || super::prompts::was_crashed(tip)
                 || tip.was_retried()
                 || tip.message.role == crate::protocol::Role::User
         });

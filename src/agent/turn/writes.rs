@@ -149,9 +149,20 @@ impl Turn {
         }
     }
 
+    /// What was spent so far, the running turn's time included: a crash loses none of it.
+    pub(super) fn write_spent(&mut self, now: Millis) {
+        let mut spent = self.spent;
+        spent.time_ms += self.running_ms(now);
+        self.write_value("spent", &spent);
+    }
+
     /// The session's facts.
     pub(super) fn write_info(&mut self) {
-        let info: SessionInfo = self.setup.info.clone();
+        let mut info: SessionInfo = self.setup.info.clone();
+        // A model that stands in for the chosen one is for this turn only.
+        if let Some(chosen) = &self.chosen {
+            info.model = chosen.model.clone();
+        }
         self.write(
             Some(Record::Info(info.clone())),
             Some(Event::SessionUpdated { session: info }),

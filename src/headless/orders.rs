@@ -1,0 +1,193 @@
+//! `--json-input`: one JSON order a line on standard input while a run goes on (docs/exec-json.md).
+//!
+//! A thread reads the lines, because a blocking read of a terminal or pipe cannot be cancelled; `run`
+//! gets orders and complaints in order, then the end.
+
+use std::io::{BufRead, Read};
+
+use serde::Deserialize;
+use tokio::sync::mpsc;
+
+use crate::protocol::{
+    Answer, AskId, Delivery, FilePart, Mode, ModelRef, Op, PromptInput, QueueEdit, QueueId,
+};
+
+/// Longest line that is read.
+const LINE_BYTES: u64 = 16 << 20;
+
+/// One order as it is written.
+#[derive(Debug, Deserialize)]
+#[serde(tag = "type", deny_unknown_fields)]
+enum Order {
+    #[serde(rename = "prompt")]
+    Prompt {
+        text: String,
+        #[serde(default)]
+        files: Vec<FilePart>,
+        #[serde(default = "guidance")]
+        delivery: Delivery,
+    },
+    #[serde(rename = "shell")]
+    Shell { command: String },
+    #[serde(rename = "interrupt")]
+    Interrupt {},
+    #[serde(rename = "continue")]
+    Continue {},
+    #[serde(rename = "retry-now")]
+    RetryNow {},
+    #[serde(rename = "answer")]
+    Answer { ask: AskId, answer: Answer },
+    #[serde(rename = "queue.remove")]
+    Remove { id: QueueId },
+    #[serde(rename = "queue.move")]
+    Move { id: QueueId, to: usize },
+    #[serde(rename = "queue.replace")]
+    Replace {
+        id: QueueId,
+        text: String,
+        #[serde(default)]
+        files: Vec<FilePart>,
+    },
+    #[serde(rename = "queue.resume")]
+    Resume {},
+    #[serde(rename = "compact")]
+    Compact {
+        #[serde(default)]
+        focus: String,
+    },
+    #[serde(rename = "mode")]
+    Mode { mode: Mode },
+    #[serde(rename = "model")]
+    Model { model: ModelRef },
+}
+
+const fn guidance() -> Delivery {
+    Delivery::Guidance
+}
+
+impl From<Order> for Op {
+    fn from(order: Order) -> Self {
+        match order {
+            Order::Prompt {
+                text,
+                files,
+                delivery,
+            } => Self::Prompt {
+                input: PromptInput { text, files },
+                delivery,
+            },
+            Order::Shell { command } => Self::Shell { command },
+            Order::Interrupt {} => Self::Interrupt,
+            Order::Continue {} => Self::Continue,
+            Order::RetryNow {} => Self::RetryNow,
+            Order::Answer { ask, answer } => Self::Answer { ask, answer },
+            Order::Remove { id } => Self::Queue(QueueEdit::Remove(id)),
+            Order::Move { id, to } => Self::Queue(QueueEdit::Move(id, to)),
+            Order::Replace { id, text, files } => {
+                Self::Queue(QueueEdit::Replace(id, PromptInput { text, files }))
+            }
+            Order::Resume {} => Self::Queue(QueueEdit::Resume),
+            Order::Compact { focus } => Self::Compact { focus },
+            Order::Mode { mode } => Self::SetMode(mode),
+            Order::Model { model } => Self::SetModel(model),
+        }
+    }
+}
+
+/// Reads one line; the error is a sentence that says what is wrong with it.
+pub(super) fn read(line: &str) -> Result<Op, String> {
+    serde_json::from_str::<Order>(line)
+        .map(Op::from)
+        .map_err(|error| format!("This line of the input is not an order: {error}."))
+}
+
+/// Reads orders until the end of the input, on a thread of its own.
+pub(super) fn listen(
+    input: impl Read + Send + 'static,
+) -> mpsc::UnboundedReceiver<Result<Op, String>> {
+    let (sender, receiver) = mpsc::unbounded_channel();
+    let spawned = std::thread::Builder::new()
+        .name("dunlin-orders".to_owned())
+        .spawn(move || {
+            let mut input = std::io::BufReader::new(input);
+            let mut line = Vec::new();
+            loop {
+                line.clear();
+                let count = (&mut input)
+                    .take(LINE_BYTES)
+                    .read_until(b'\n', &mut line)
+                    .unwrap_or(0);
+                if count == 0 {
+                    return;
+                }
+                let text = String::from_utf8_lossy(&line);
+                if text.trim().is_empty() {
+                    continue;
+                }
+                if sender.send(read(text.trim())).is_err() {
+                    return;
+                }
+            }
+        });
+    if let Err(error) = spawned {
+        tracing::error!(%error, "the input cannot be read");
+    }
+    receiver
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_documented_order_is_understood() {
+        let lines = [
+            r#"{"type":"prompt","text":"x"}"#,
+            r#"{"type":"prompt","text":"x","delivery":"follow-up"}"#,
+            r#"{"type":"prompt","text":"x","delivery":"interrupt"}"#,
+            r#"{"type":"shell","command":"ls"}"#,
+            r#"{"type":"interrupt"}"#,
+            r#"{"type":"continue"}"#,
+            r#"{"type":"retry-now"}"#,
+            r#"{"type":"queue.resume"}"#,
+            r#"{"type":"compact"}"#,
+            r#"{"type":"compact","focus":"the tests"}"#,
+            r#"{"type":"mode","mode":"auto-edit"}"#,
+            r#"{"type":"model","model":"scripted/demo"}"#,
+        ];
+        for line in lines {
+            assert!(read(line).is_ok(), "{line}: {:?}", read(line));
+        }
+        let mut mint = crate::protocol::IdMint::new(1, 0);
+        let (ask, id) = (mint.ask(1), mint.queue(1));
+        let with_ids = [
+            format!(r#"{{"type":"answer","ask":"{ask}","answer":{{"answer":"once"}}}}"#),
+            format!(r#"{{"type":"answer","ask":"{ask}","answer":{{"answer":"no"}}}}"#),
+            format!(r#"{{"type":"queue.remove","id":"{id}"}}"#),
+            format!(r#"{{"type":"queue.move","id":"{id}","to":0}}"#),
+            format!(r#"{{"type":"queue.replace","id":"{id}","text":"y"}}"#),
+        ];
+        for line in with_ids {
+            assert!(read(&line).is_ok(), "{line}: {:?}", read(&line));
+        }
+    }
+
+    #[test]
+    fn what_is_no_order_gets_a_sentence() {
+        for line in [
+            "nonsense",
+            "{}",
+            r#"{"type":"promt","text":"x"}"#,
+            "[1]",
+            "{\"type\":",
+        ] {
+            let sentence = read(line).expect_err("refused");
+            assert!(sentence.contains("not an order"), "{sentence}");
+        }
+        let sentence = read(r#"{"type":"fly"}"#).expect_err("refused");
+        assert!(
+            sentence.contains("prompt") && sentence.contains("interrupt"),
+            "{sentence}"
+        );
+    }
+}

@@ -1,0 +1,8 @@
+//! The agent end to end: subagents, budgets, the queue, interrupts and crashes, with the real binary
+//! and the scripted provider.
+
+mod budgets;
+mod crash;
+mod interrupt;
+mod orders;
+mod subagents;

@@ -1,0 +1,178 @@
+//! `task`: child sessions, what their parents show of them, what they may do, what they cost.
+
+use serde_json::{Value, json};
+
+use crate::support::world::{World, of_type, tools};
+
+fn task(agent: &str, prompt: &str) -> Value {
+    json!({"name": "task", "input":
+        {"description": format!("do {prompt}"), "prompt": prompt, "agent": agent}})
+}
+
+fn export(w: &World, id: &str) -> Value {
+    let ran = w
+        .run(&["sessions", "export", "--format", "json", id])
+        .code(0);
+    serde_json::from_str(&ran.stdout).expect("json")
+}
+
+fn tool_parts(session: &Value) -> Vec<Value> {
+    let messages = session["messages"].as_array().expect("messages");
+    let parts = messages
+        .iter()
+        .flat_map(|m| m["parts"].as_array().expect("parts"));
+    parts.filter(|p| p["type"] == "tool").cloned().collect()
+}
+
+#[test]
+fn a_subagent_works_in_a_session_of_its_own_and_its_last_words_are_the_answer() {
+    let w = World::scripted(&json!({
+        "branches": [{"match": "count the words", "steps": [
+            {"text": "I read.", "calls": [{"name": "read", "input": {"file_path": "a.txt"}}]},
+            {"text": "There are two words."}
+        ]}],
+        "steps": [{"calls": [task("explore", "count the words")]}, {"text": "All done."}]
+    }));
+    w.write("a.txt", "two words\n");
+    let (ran, events) = w.events(&["go"]);
+    ran.code(0);
+    let part = &tools(&events)[0];
+    assert_eq!(part["state"]["status"], "completed", "{part}");
+    assert_eq!(part["state"]["output"], "There are two words.");
+    assert_eq!(part["state"]["metadata"]["agent"], "explore");
+    assert_eq!(part["state"]["metadata"]["steps"], 2);
+    let child = part["state"]["metadata"]["session"]
+        .as_str()
+        .expect("a session")
+        .to_owned();
+    // The call leads to the child while it runs, and a subtask part names it.
+    let running = of_type(&events, "part.updated").into_iter().any(|e| {
+        e["part"]["state"]["status"] == "running"
+            && e["part"]["state"]["metadata"]["session"] == child.as_str()
+    });
+    assert!(running);
+    let subtask = of_type(&events, "part.updated")
+        .into_iter()
+        .find(|e| e["part"]["type"] == "subtask")
+        .expect("a subtask part");
+    assert_eq!(subtask["part"]["child"], child.as_str());
+    // The child is stored with its parent and has what it did.
+    let stored = export(&w, &child);
+    assert_eq!(stored["session"]["parent"], events[0]["session"]["id"]);
+    assert_eq!(stored["session"]["agent"], "explore");
+    assert_eq!(tool_parts(&stored)[0]["tool"], "read");
+    // `-c` goes on with the user's session, not with the newest one.
+    let (ran, again) = w.events(&["-c", "more"]);
+    ran.code(0);
+    assert_eq!(again[0]["session"]["id"], events[0]["session"]["id"]);
+}
+
+#[test]
+fn several_subagents_run_at_once() {
+    // Each waits for the other's file: one after the other they would never end.
+    let meet = |own: &str, other: &str| {
+        format!(
+            "touch {own}; for i in $(seq 600); do [ -e {other} ] && exit 0; sleep 0.05; done; exit 9"
+        )
+    };
+    let child = |word: &str, command: String| {
+        json!({"match": word, "steps": [
+            {"calls": [{"name": "bash", "input": {"command": command}}]}, {"text": format!("{word} met")}
+        ]})
+    };
+    let w = World::scripted(&json!({
+        "branches": [child("first", meet("a", "b")), child("second", meet("b", "a"))],
+        "steps": [{"calls": [task("general", "first"), task("general", "second")]}, {"text": "ok"}]
+    }));
+    let (ran, events) = w.events(&["--mode", "auto", "go"]);
+    ran.code(0);
+    let done = tools(&events);
+    assert_eq!(done[0]["state"]["output"], "first met");
+    assert_eq!(done[1]["state"]["output"], "second met");
+    for part in &done {
+        let child = part["state"]["metadata"]["session"]
+            .as_str()
+            .expect("a session");
+        assert_eq!(
+            tool_parts(&export(&w, child))[0]["state"]["metadata"]["exit"],
+            0
+        );
+    }
+}
+
+#[test]
+fn a_subagent_that_explores_cannot_write_and_one_nested_too_deep_is_refused() {
+    let w = World::scripted(&json!({
+        "branches": [
+            {"match": "sneak", "steps": [
+                {"calls": [{"name": "write", "input": {"file_path": "made", "content": "x"}}]},
+                {"text": "tried"}]},
+            {"match": "deepest", "steps": [{"calls": [task("general", "too deep")]}, {"text": "no"}]},
+            {"match": "deep", "steps": [{"calls": [task("general", "deepest")]}, {"text": "yes"}]}
+        ],
+        "steps": [
+            {"calls": [task("explore", "sneak")]},
+            {"calls": [task("general", "deep")]},
+            {"calls": [task("nobody", "x")]},
+            {"text": "ok"}]
+    }));
+    let (_, events) = w.events(&["--mode", "auto", "go"]);
+    assert!(!w.worktree().join("made").exists());
+    let done = tools(&events);
+    assert_eq!(done[1]["state"]["output"], "yes");
+    let child = done[1]["state"]["metadata"]["session"]
+        .as_str()
+        .expect("a session");
+    let inner = &tool_parts(&export(&w, child))[0];
+    assert_eq!(inner["state"]["output"], "no", "two levels are allowed");
+    let grandchild = inner["state"]["metadata"]["session"]
+        .as_str()
+        .expect("a session");
+    let refused = &tool_parts(&export(&w, grandchild))[0];
+    assert!(
+        refused["state"]["error"]
+            .as_str()
+            .expect("an error")
+            .contains("nested 2 deep")
+    );
+    assert!(
+        done[2]["state"]["error"]
+            .as_str()
+            .expect("an error")
+            .contains("explore")
+    );
+}
+
+#[test]
+fn headless_a_refused_subagent_ends_the_run_with_code_3() {
+    let w = World::scripted(&json!({
+        "branches": [{"match": "run it", "steps": [
+            {"calls": [{"name": "bash", "input": {"command": "touch made"}}]}, {"text": "never"}]}],
+        "steps": [{"calls": [task("general", "run it")]}, {"text": "never"}]
+    }));
+    let (ran, events) = w.events(&["go"]);
+    ran.code(3);
+    assert!(!w.worktree().join("made").exists());
+    assert_eq!(of_type(&events, "permission.asked").len(), 1, "it surfaces");
+}
+
+#[test]
+fn a_budget_is_shared_with_subagents_and_their_cost_counts() {
+    let steps: Vec<Value> = (0..20)
+        .map(|i| json!({"calls": [{"name": "bash", "input": {"command": format!("echo {i}")}}]}))
+        .collect();
+    let w = World::scripted(&json!({
+        "branches": [{"match": "work hard", "steps": steps}],
+        "steps": [{"calls": [task("general", "work hard")]}, {"text": "never said"}]
+    }));
+    let (ran, events) = w.events(&["--mode", "auto", "--config", "budget.steps=6", "go"]);
+    ran.code(5);
+    let part = &tools(&events)[0];
+    let child = part["state"]["metadata"]["session"]
+        .as_str()
+        .expect("a session");
+    // The parent has not finished its step while the child works: six are the child's.
+    assert_eq!(tool_parts(&export(&w, child)).len(), 6);
+    let id = events[0]["session"]["id"].as_str().expect("an id");
+    assert_eq!(export(&w, id)["values"]["spent"]["steps"], 7);
+}
