@@ -211,7 +211,12 @@ fn tools(config: &Config) -> Vec<Arc<dyn crate::tools::Tool>> {
     let blocking = Blocking::new(4);
     let env = bash::Environment::new(std::env::vars_os(), &[], &config.bash.env);
     vec![
-        Arc::new(bash::Bash::new(config.bash.clone(), env, None, Arc::clone(&jobs))),
+        Arc::new(bash::Bash::new(
+            config.bash.clone(),
+            env,
+            None,
+            Arc::clone(&jobs),
+        )),
         Arc::new(read::Read::new(blocking.clone())),
         Arc::new(edit::Edit::new(blocking.clone())),
         Arc::new(write::Write::new(blocking)),

@@ -24,9 +24,14 @@ pub fn store(worktree: &Path, rule: &Rule) -> io::Result<()> {
         Err(error) => return Err(error),
     };
     let mut document: DocumentMut = text.parse().map_err(io::Error::other)?;
-    let rules = document.entry("rule").or_insert(Item::ArrayOfTables(ArrayOfTables::new()));
+    let rules = document
+        .entry("rule")
+        .or_insert(Item::ArrayOfTables(ArrayOfTables::new()));
     let Some(rules) = rules.as_array_of_tables_mut() else {
-        let message = format!("`rule` in {} is not a list of [[rule]] tables", path.display());
+        let message = format!(
+            "`rule` in {} is not a list of [[rule]] tables",
+            path.display()
+        );
         return Err(io::Error::other(message));
     };
     let mut table = Table::new();

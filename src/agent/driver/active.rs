@@ -12,7 +12,7 @@ use tokio_util::task::AbortOnDropHandle;
 use super::{Back, Ports, Streamed};
 use crate::agent::input::StreamId;
 use crate::agent::turn::{Setup, Turn};
-use crate::config::used::Rule;
+use crate::config::used::{ContextSettings, Rule};
 use crate::context::{Conversation, tokens};
 use crate::model::{Model, ModelInfo, ToolSpec};
 use crate::protocol::{Event, Fault, IdMint, Mode, ModelRef, PartId, SessionInfo};
@@ -140,17 +140,22 @@ impl Active {
         let reads = Arc::new(ReadLedger::restore(stored(&values, "reads")));
         let setup = Setup {
             model: model_info(ports, &info.model),
-            info,
             turn: ports.config.turn.clone(),
-            context: ports.config.context.clone(),
+            context: ContextSettings {
+                strategy: ports.strategy(&info.agent).to_owned(),
+                ..ports.config.context.clone()
+            },
+            info,
             budget: ports.config.budget.clone(),
             headless: ports.headless,
             overhead,
             sandbox: ports.sandbox.clone(),
             seed: seed(),
         };
+        let mut turn = Turn::new(setup, conversation, &values);
+        turn.set_summarizer(ports.summarizer().map(|model| model_info(ports, model)));
         Self {
-            turn: Turn::new(setup, conversation, &values),
+            turn,
             store: None,
             writable: true,
             model: None,
@@ -221,6 +226,7 @@ impl Active {
         let agent = self.turn.info().agent.clone();
         self.specs = ports.tool_specs(&agent);
         self.system_stable = ports.system_stable(&agent).into();
+        self.turn.set_strategy(ports.strategy(&agent));
         self.turn.set_overhead(overhead(
             &self.system_stable,
             &self.system_dynamic,

@@ -134,6 +134,11 @@ impl Agent {
     pub(crate) fn input(&mut self, input: Input) {
         let mut waiting = vec![input];
         while let Some(input) = waiting.pop() {
+            // A compaction says which files were read; to know whether they changed costs a look at
+            // the disk each.
+            if may_end_step(&input) && self.active.turn.may_compact_soon() {
+                self.tell_files_read();
+            }
             let now = self.ports.now();
             let effects = self.active.turn.apply(now, input);
             for effect in effects {
@@ -205,6 +210,20 @@ impl Agent {
             self.input(Input::Deltas { stream, deltas });
         }
     }
+}
+
+/// True for what may be followed by the next request, and so by a compaction.
+const fn may_end_step(input: &Input) -> bool {
+    matches!(
+        input,
+        Input::Prompt { .. }
+            | Input::Continue
+            | Input::Answer { .. }
+            | Input::ToolEnded { .. }
+            | Input::StreamEnded { .. }
+            | Input::StreamFailed { .. }
+            | Input::Timer(_)
+    )
 }
 
 const fn is_text(delta: &Delta) -> bool {

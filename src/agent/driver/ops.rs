@@ -80,7 +80,7 @@ impl Agent {
     }
 
     /// The files the session has read, for what is said again after a compaction.
-    fn tell_files_read(&mut self) {
+    pub(super) fn tell_files_read(&mut self) {
         let workspace = &self.ports.workspace;
         let files = self
             .active

@@ -42,7 +42,6 @@ impl Turn {
         if first {
             self.name_after(&input.text);
         }
-        self.stuck = false;
         self.prune_between(now);
         self.begin_step(now);
     }
@@ -250,7 +249,7 @@ impl Turn {
     pub(super) fn set_model(&mut self, now: Millis, info: ModelInfo) {
         self.setup.info.model = info.model.clone();
         self.setup.model = info;
-        self.stuck = false;
+        self.stuck_at = None;
         self.write_info();
         self.announce_status(now);
     }

@@ -145,7 +145,13 @@ async fn what_is_missing_gets_suggestions() {
 #[tokio::test]
 async fn binaries_pipes_and_folders_get_a_useful_answer() {
     let world = World::new();
-    let elf = [b"\x7fELF\x02\x01\x01".as_slice(), &[0; 9], &[2, 0], &[0; 60]].concat();
+    let elf = [
+        b"\x7fELF\x02\x01\x01".as_slice(),
+        &[0; 9],
+        &[2, 0],
+        &[0; 60],
+    ]
+    .concat();
     world.file("a.out", elf);
     let failure = read(&world, json!({"path": "a.out"}))
         .await
