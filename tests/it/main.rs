@@ -1,12 +1,11 @@
 //! All integration tests, in one binary. `support` has the world they run in.
 
 mod cli;
+mod context;
 mod provider;
 mod session;
 mod snapshot;
 mod support;
 mod tidy;
-mod wire;
-//! All integration tests, in one binary.
-
 mod tui;
+mod wire;

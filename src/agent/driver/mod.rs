@@ -13,10 +13,12 @@ mod models;
 mod ops;
 mod perform;
 mod ports;
+mod recall;
 mod sessions;
 mod tools;
 mod undo;
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::mpsc;
@@ -53,6 +55,8 @@ pub(crate) enum Back {
     Writes(crate::protocol::MessageId, Vec<crate::snapshot::FileWrite>),
     /// The model asks the user something through a tool.
     Question(asking::Question),
+    /// The model searches its session, or goes on searching.
+    Recall(Box<recall::Recalling>),
 }
 
 /// Which session to begin with.
@@ -82,10 +86,12 @@ pub struct Agent {
 
 impl Agent {
     /// Opens the first session and announces it. Front ends see `SessionStarted` first.
-    pub async fn start(ports: Ports, ops: OpReceiver, begin: Begin) -> Self {
+    pub async fn start(mut ports: Ports, ops: OpReceiver, begin: Begin) -> Self {
         // Bounded: a model that is faster than the disk waits in its own socket.
         let (stream_sender, streamed) = mpsc::channel(64);
         let (back_sender, back) = mpsc::unbounded_channel();
+        let port = Arc::new(recall::ToDriver::new(back_sender.clone()));
+        ports.tools.push(Arc::new(super::recall::Recall::new(port)));
         let active = Active::fresh(&ports, stream_sender, back_sender);
         let finder = files::Finder::new(ports.worktree.clone());
         let mut agent = Self {
@@ -159,6 +165,7 @@ impl Agent {
             Back::Event(event) => self.active.announce(&self.ports, vec![event]),
             Back::Writes(message, writes) => self.keep_writes(message, &writes),
             Back::Question(question) => self.asked_by_tool(question),
+            Back::Recall(recalling) => self.recall(recalling),
         }
     }
 
