@@ -44,6 +44,8 @@ pub(crate) struct Active {
     pub(crate) wants_title: Option<String>,
     pub(crate) stream_sender: mpsc::Sender<Streamed>,
     pub(crate) back: mpsc::UnboundedSender<Back>,
+    /// What requests had in common, and what the provider's cache missed.
+    pub(crate) ledger: crate::context::cache::Ledger,
     /// Values of the session that are not the turn's: what steps wrote, by message.
     pub(crate) values: BTreeMap<String, serde_json::Value>,
 }
@@ -172,6 +174,7 @@ impl Active {
             wants_title: None,
             stream_sender,
             back,
+            ledger: crate::context::cache::Ledger::default(),
             values,
         }
     }

@@ -27,6 +27,9 @@ impl Agent {
             Err(fault) => return Some(Input::StreamFailed { stream, fault }),
         };
         let request = Arc::new(self.request(purpose, model.as_ref()));
+        if matches!(purpose, Purpose::Step { .. }) {
+            self.active.ledger.sent(self.ports.now(), &request);
+        }
         if !request.tools.is_empty() && !model.info().tools {
             let message = format!(
                 "{} cannot call tools, and this agent needs them.",

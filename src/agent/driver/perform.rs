@@ -112,6 +112,13 @@ impl Agent {
             Durability::Soon => Sync::Soon,
             Durability::Barrier(part) => self.barrier(part),
         };
+        for event in &announce {
+            if let Event::StepFinished { tokens, .. } = event {
+                let price = self.active.turn.model().price.as_ref();
+                let extra = price.map(|p| (p.input - p.cache_read) / 1_000_000.0);
+                self.active.ledger.answered(tokens, extra);
+            }
+        }
         let ended = announce
             .iter()
             .any(|e| matches!(e, Event::TurnFinished { .. }));
@@ -126,8 +133,10 @@ impl Agent {
         None
     }
 
-    /// What listings show of the session, and what it has read, are kept at the end of a turn.
-    fn turn_ended(&self) {
+    /// What listings and `dunlin inspect` show of the session, and what it has read, are kept at the
+    /// end of a turn.
+    fn turn_ended(&mut self) {
+        self.keep_overhead();
         let Some(store) = &self.active.store else {
             return;
         };

@@ -163,7 +163,10 @@ impl Turn {
             return self.start_compaction(now, Wanted::by_user(focus));
         }
         let step = self.running.as_ref().map_or(0, |r| r.step);
-        if overflow::is_overflow(&self.usage, self.window()) {
+        let compacts = self.setup.context.compact;
+        let due = compacts && self.strategy().is_due(&self.view());
+        // A compaction would break the provider's cache anyway: what pruning frees is cheaper.
+        if due || overflow::is_overflow(&self.usage, self.window()) {
             // Before a user turn the last two turns are left alone, here as in `prune_between`.
             let moment = match step {
                 0 => prune::Moment::Between,
@@ -173,7 +176,7 @@ impl Turn {
                 self.mark_pruned(now, &plan);
             }
         }
-        if !self.setup.context.compact || !self.strategy().is_due(&self.view()) {
+        if !compacts || !self.strategy().is_due(&self.view()) {
             return false;
         }
         let started = !self.is_stuck() && self.start_compaction(now, Wanted::automatic());

@@ -10,6 +10,9 @@ use serde_json::json;
 
 use super::simulation::{Figures, HEAVY, ORDINARY, Profile, Simulation};
 
+/// A row with other limits: what it takes to stay in the band to the end.
+const TIGHTER: &str = "protect 24K, minimum 10K";
+
 /// A conversation a quarter as large in everything, so that 30 turns do what 100 do in full.
 fn quarter(profile: Profile, turns: usize) -> (Profile, ContextSettings) {
     let small = Profile {
@@ -79,11 +82,12 @@ fn a_provider_that_takes_less_than_its_model_claims_is_survived() {
 
 #[test]
 fn requests_are_append_only_between_prunings_and_compactions() {
-    let (profile, context) = quarter(ORDINARY, 30);
-    let figures = Simulation::new(profile, context)
-        .comparing_bytes()
-        .run()
-        .figures;
+    let profile = Profile {
+        turns: 40,
+        ..ORDINARY
+    };
+    let simulation = Simulation::new(profile, ContextSettings::default());
+    let figures = simulation.comparing_bytes().run().figures;
     let (appended, all) = figures.appended;
     assert!(appended * 100 >= all * 90, "{appended} of {all}");
     let breaks = figures.prunings + figures.compactions;
@@ -97,9 +101,9 @@ fn requests_are_append_only_between_prunings_and_compactions() {
 
 #[test]
 fn facts_in_outputs_that_were_pruned_or_compacted_are_all_recalled() {
-    let (mut profile, context) = quarter(HEAVY, 24);
-    profile.calls = 20;
-    let facts: BTreeMap<usize, String> = (1..=24)
+    let (mut profile, context) = quarter(HEAVY, 40);
+    profile.calls = 24;
+    let facts: BTreeMap<usize, String> = (1..=40)
         .map(|n| (n, format!("\nFACT-{n}: the {n}. lamp is {}\n", n * 7919)))
         .collect();
     let done = Simulation::new(profile, context)
@@ -135,7 +139,7 @@ fn facts_in_outputs_that_were_pruned_or_compacted_are_all_recalled() {
         });
         gone += usize::from(!in_context);
     }
-    assert!(gone >= 20, "only {gone} facts had left the context");
+    assert!(gone >= 36, "only {gone} facts had left the context");
 }
 
 /// `cargo test --release --test it context::campaign::long -- --ignored --nocapture`
@@ -158,11 +162,14 @@ fn long_campaign_prints_its_table() {
             ("pruning only", "reactive-overflow", true, false),
             ("compaction only", "reactive-overflow", false, true),
             ("neither", "reactive-overflow", false, false),
+            (TIGHTER, "reactive-overflow", true, true),
         ] {
             let context = ContextSettings {
                 strategy: strategy.to_owned(),
                 prune,
                 compact,
+                prune_protect: if label == TIGHTER { 24_000 } else { 40_000 },
+                prune_minimum: if label == TIGHTER { 10_000 } else { 20_000 },
                 ..ContextSettings::default()
             };
             let figures = Simulation::new(profile, context).run().figures;
