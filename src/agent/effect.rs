@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use super::input::{SnapshotTag, StreamId, Timer};
+use crate::context::compact::Chunk;
 use crate::protocol::{Event, GrantScope, MessageId, Millis, PartId, SnapshotId};
 use crate::session::Record;
 
@@ -113,10 +114,12 @@ pub enum Purpose {
         /// Said to the model at the end of the request, never stored; empty for nothing.
         instruction: String,
     },
-    /// A summary of what comes before the tail.
+    /// A summary of what comes before the tail, or of a chunk of it.
     Summary {
-        /// The first message that is kept.
-        tail: Option<MessageId>,
+        /// Which messages.
+        chunk: Chunk,
+        /// The notes of the chunks before; empty for the first.
+        notes: String,
         /// The user's focus.
         focus: String,
     },

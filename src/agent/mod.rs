@@ -21,6 +21,7 @@ pub mod effect;
 pub mod input;
 pub mod loop_guard;
 pub mod queue;
+pub mod recall;
 pub mod retry;
 pub mod subagent;
 pub mod turn;

@@ -19,6 +19,9 @@ use crate::protocol::{
 use crate::session::Record;
 use crate::tools::{Access, Success};
 
+#[path = "turn_room_tests.rs"]
+mod room;
+
 fn model() -> ModelInfo {
     ModelInfo {
         model: ModelRef {
@@ -99,6 +102,11 @@ struct World {
     titles: usize,
     /// Input tokens that the model counts for a step with calls.
     counted: u64,
+    /// What summaries are answered with, in turn; then with "the notes".
+    summaries: Vec<Answers>,
+    /// What tools give back.
+    output: String,
+    purposes: Vec<Purpose>,
 }
 
 impl World {
@@ -117,6 +125,9 @@ impl World {
             requests: 0,
             titles: 0,
             counted: 100,
+            summaries: Vec::new(),
+            output: "out".to_owned(),
+            purposes: Vec::new(),
         }
     }
 
@@ -204,9 +215,21 @@ impl World {
     fn answer(&mut self, stream: u64, purpose: &Purpose) {
         self.requests += 1;
         self.check_request();
+        self.purposes.push(purpose.clone());
         if matches!(purpose, Purpose::Summary { .. }) {
-            self.due.push(Due::Deltas(stream, say("the notes")));
-            self.due.push(Due::End(stream));
+            let next = if self.summaries.is_empty() {
+                Answers::Say("the notes")
+            } else {
+                self.summaries.remove(0)
+            };
+            match next {
+                Answers::Fail(kind) => self.due.push(Due::Fail(stream, kind)),
+                Answers::Say(text) => {
+                    self.due.push(Due::Deltas(stream, say(text)));
+                    self.due.push(Due::End(stream));
+                }
+                Answers::Call(_) => unreachable!("a summary has no tools"),
+            }
             return;
         }
         let next = if self.script.is_empty() {
@@ -299,7 +322,7 @@ impl World {
             }
             Due::Tool(part) => {
                 let success = Success {
-                    output: "out".to_owned(),
+                    output: self.output.clone(),
                     ..Success::default()
                 };
                 self.give(Input::ToolEnded {

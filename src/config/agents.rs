@@ -49,6 +49,8 @@ pub struct AgentDef {
     pub max_steps: Option<u32>,
     /// Its prompt; none for the built-in one of that name.
     pub prompt: Option<String>,
+    /// Its compaction strategy; none for the configured one.
+    pub strategy: Option<String>,
     /// The file it comes from; none if it is built in and unchanged.
     pub source: Option<PathBuf>,
 }
@@ -66,6 +68,7 @@ impl AgentDef {
             permission: Vec::new(),
             max_steps: None,
             prompt: None,
+            strategy: None,
             source: None,
         }
     }
@@ -80,6 +83,14 @@ impl AgentDef {
         })
     }
 }
+
+/// Names of the compaction strategies.
+const STRATEGIES: [&str; 4] = [
+    "reactive-overflow",
+    "proactive-threshold",
+    "middle-removal",
+    "manual",
+];
 
 /// Tools that only look.
 const READING: [&str; 9] = [
@@ -202,6 +213,9 @@ fn change(mut agent: AgentDef, found: &Found) -> Result<AgentDef, String> {
             "max_steps" | "steps" => {
                 let steps = value::whole(&typed.value, 1, u64::from(u32::MAX)).map_err(wrong)?;
                 agent.max_steps = Some(steps as u32);
+            }
+            "strategy" | "compaction" => {
+                agent.strategy = Some(value::choice(&typed.value, &STRATEGIES).map_err(wrong)?);
             }
             "permission" | "permissions" => {
                 let TypedValue::Table(table) = &typed.value else {

@@ -4,12 +4,15 @@
 //! state it was cut in. Messages whose content did not change are shared with the request before,
 //! so encoders can tell by pointer what they already encoded.
 
+use std::ops::Range;
 use std::sync::Arc;
+
+use serde_json::Value;
 
 use super::conversation::{Conversation, Entry};
 use crate::model::request::{Block, RequestMessage};
 use crate::protocol::tool::{INTERRUPTED_OUTPUT, PRUNED_OUTPUT};
-use crate::protocol::{FilePart, MessageId, Part, PartBody, Role, ToolPart, ToolState};
+use crate::protocol::{FilePart, Part, PartBody, Role, ToolPart, ToolState};
 
 /// What the compaction request says to the model.
 pub const COMPACTION_QUESTION: &str = "What did we do so far?";
@@ -19,26 +22,48 @@ pub type FileBytes<'a> = &'a dyn Fn(&FilePart) -> Option<bytes::Bytes>;
 
 /// The messages of the next request, oldest first.
 pub fn messages(conversation: &mut Conversation, files: FileBytes<'_>) -> Vec<Arc<RequestMessage>> {
-    messages_until(conversation, None, files)
+    rendered(conversation, 0..conversation.visible().len(), files)
 }
 
-/// The same, without the message `end` and what comes after it (the kept tail of a compaction).
-pub fn messages_until(
+/// What a summary is made of: the messages at these places of `visible`, with every text longer
+/// than `clip` characters cut in its middle. Calls and results stay together.
+pub fn messages_in(
     conversation: &mut Conversation,
-    end: Option<MessageId>,
+    places: Range<usize>,
+    clip: Option<usize>,
     files: FileBytes<'_>,
 ) -> Vec<Arc<RequestMessage>> {
-    let mut visible = conversation.visible();
-    if let Some(end) = end {
-        let entries = conversation.entries();
-        let cut = visible.iter().position(|&at| entries[at].message.id == end);
-        visible.truncate(cut.unwrap_or(visible.len()));
+    let all = rendered(conversation, places, files);
+    match clip {
+        None => all,
+        Some(most) => all.iter().map(|m| Arc::new(clipped(m, most))).collect(),
     }
+}
+
+/// What stands between a summary and a kept tail that begins with an answer: no wire takes two
+/// answers in a row.
+const BRIDGE: &str = "Go on from there. The newest steps follow as they were.";
+
+fn rendered(
+    conversation: &mut Conversation,
+    places: Range<usize>,
+    files: FileBytes<'_>,
+) -> Vec<Arc<RequestMessage>> {
+    let visible = conversation.visible();
     let newest = visible.last().copied();
     let entries = conversation.entries_mut();
-    let mut out = Vec::with_capacity(visible.len() * 2);
-    for at in visible {
+    let mut out: Vec<Arc<RequestMessage>> = Vec::with_capacity(places.len() * 2);
+    let mut after_summary = false;
+    for &at in visible.get(places).unwrap_or_default() {
         let entry = &mut entries[at];
+        if after_summary && entry.message.role == Role::Assistant {
+            out.push(Arc::new(RequestMessage {
+                assistant: false,
+                blocks: vec![Block::Text(BRIDGE.to_owned())],
+                model: entry.message.model.clone(),
+            }));
+        }
+        after_summary = entry.message.summary;
         if entry.rendered.is_none() {
             let rendered = render(entry, files);
             // The newest entry is still growing or was just made; it costs one more rendering.
@@ -51,6 +76,54 @@ pub fn messages_until(
         out.extend(entry.rendered.iter().flatten().map(Arc::clone));
     }
     out
+}
+
+fn clipped(message: &RequestMessage, most: usize) -> RequestMessage {
+    let blocks = message.blocks.iter().map(|block| match block {
+        Block::Text(text) => Block::Text(middle_out(text, most)),
+        Block::Result {
+            id,
+            name,
+            output,
+            error,
+            ..
+        } => Block::Result {
+            id: id.clone(),
+            name: name.clone(),
+            output: middle_out(output, most),
+            error: *error,
+            files: Vec::new(),
+        },
+        // Images cost more than they say about what was done.
+        Block::File { name, .. } => Block::Text(format!("[file {name}]")),
+        other => other.clone(),
+    });
+    RequestMessage {
+        blocks: blocks.collect(),
+        ..message.clone()
+    }
+}
+
+/// The beginning and the end of a text that is longer than `most` bytes.
+fn middle_out(text: &str, most: usize) -> String {
+    if text.len() <= most {
+        return text.to_owned();
+    }
+    let mut head = most / 2;
+    while !text.is_char_boundary(head) {
+        head -= 1;
+    }
+    let mut tail = text.len() - most / 2;
+    while !text.is_char_boundary(tail) {
+        tail += 1;
+    }
+    let (from, to) = (text.get(..head), text.get(tail..));
+    format!(
+        "{}\n[… {} bytes left out …]\n{}",
+        from.unwrap_or_default(),
+        tail - head,
+        to.unwrap_or_default()
+    )
 }
 
 fn render(entry: &Entry, files: FileBytes<'_>) -> Vec<Arc<RequestMessage>> {
@@ -127,12 +200,9 @@ fn render_tool(part: &Part, tool: &ToolPart, files: FileBytes<'_>) -> Option<(Bl
         }
         ToolState::Completed {
             compacted_at: Some(_),
+            title,
             ..
-        } => (
-            format!("{PRUNED_OUTPUT} (recall {})", part.id),
-            false,
-            &[][..],
-        ),
+        } => (pruned_marker(part, &input, title), false, &[][..]),
         ToolState::Completed {
             output,
             attachments,
@@ -154,6 +224,19 @@ fn render_tool(part: &Part, tool: &ToolPart, files: FileBytes<'_>) -> Option<(Bl
         files: attachments.iter().map(|f| file_block(f, files)).collect(),
     };
     Some((call, result))
+}
+
+/// What stands in the place of a pruned output: the marker, the way back, and the title if the
+/// arguments do not say the same.
+fn pruned_marker(part: &Part, input: &Value, title: &str) -> String {
+    let mut text = format!("{PRUNED_OUTPUT} (recall {})", part.id);
+    let said = |value: &Value| value.as_str().is_some_and(|s| s.contains(title));
+    let known = input.as_object().is_some_and(|o| o.values().any(said));
+    if !title.is_empty() && !known {
+        text.push(' ');
+        text.push_str(title);
+    }
+    text
 }
 
 fn file_block(file: &FilePart, files: FileBytes<'_>) -> Block {

@@ -7,7 +7,7 @@
 use std::sync::Arc;
 
 use crate::model::request::RequestMessage;
-use crate::protocol::{Message, MessageId, Part, PartBody, PartId, Role};
+use crate::protocol::{Finish, Message, MessageId, Part, PartBody, PartId, Role};
 
 /// One message with its parts.
 #[derive(Debug, Clone)]
@@ -193,6 +193,11 @@ impl Conversation {
                 && answer.message.summary
                 && answer.message.completed.is_some()
                 && answer.message.error.is_none()
+                // A summary that a crash or an interrupt cut is none.
+                && !matches!(
+                    answer.message.finish,
+                    Some(Finish::Interrupted | Finish::Error)
+                )
         })
     }
 

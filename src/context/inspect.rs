@@ -1,11 +1,12 @@
 //! The context report behind `/context` and `dunlin inspect`.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
+use super::cache::Step;
 use super::overflow::{Usage, Window};
-use super::{Conversation, tokens};
+use super::{Conversation, prune, tokens};
 use crate::protocol::{Part, PartBody, PartId, Role, Tokens, ToolState};
 
 /// All figures of the report. The JSON form is documented in docs/context.md.
@@ -45,8 +46,54 @@ pub struct Report {
     pub timeline: Vec<Moment>,
     /// Prompt tokens of each step, in order.
     pub requests: Vec<u64>,
+    /// Their median, the 95th percentile and the largest.
+    pub request_sizes: Sizes,
+    /// Steps whose prompt should have come from the cache and did not: what changed first, and what
+    /// it cost. The newest 20.
+    pub cache_misses: Vec<Step>,
+    /// Cost of summaries in USD; null if not known.
+    pub summary_cost: Option<f64>,
     /// Sentences about what is wrong.
     pub warnings: Vec<String>,
+}
+
+/// Prompt tokens of requests.
+#[derive(Debug, Clone, Copy, Default, Serialize, PartialEq, Eq)]
+pub struct Sizes {
+    /// Half of them are at most so large.
+    pub median: u64,
+    /// 95 % of them are.
+    pub p95: u64,
+    /// All of them are.
+    pub largest: u64,
+}
+
+impl Sizes {
+    fn of(requests: &[u64]) -> Self {
+        let mut sorted = requests.to_vec();
+        sorted.sort_unstable();
+        let at = |percent: usize| {
+            let last = sorted.len().saturating_sub(1);
+            sorted.get(last * percent / 100).copied().unwrap_or(0)
+        };
+        Self {
+            median: at(50),
+            p95: at(95),
+            largest: at(100),
+        }
+    }
+}
+
+/// Estimated tokens of what every request begins with.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Overhead {
+    /// System prompt without instruction files.
+    pub system: u64,
+    /// Instruction files.
+    pub instructions: u64,
+    /// Tool schemas.
+    pub tools: u64,
 }
 
 /// Estimated tokens by kind.
@@ -81,6 +128,8 @@ pub struct Large {
     pub tokens: u64,
     /// Turn it was made in, from 1.
     pub turn: usize,
+    /// True if a later call made it worthless: the next pruning takes it.
+    pub superseded: bool,
 }
 
 /// One event of the timeline.
@@ -97,7 +146,7 @@ pub struct Moment {
 }
 
 /// What the report is made from.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub struct Source<'a> {
     /// The conversation, whole.
     pub conversation: &'a Conversation,
@@ -109,12 +158,10 @@ pub struct Source<'a> {
     pub model: &'a str,
     /// Strategy in use.
     pub strategy: &'a str,
-    /// Estimated tokens of the system prompt without instructions.
-    pub system: u64,
-    /// Estimated tokens of the instruction files.
-    pub instructions: u64,
-    /// Estimated tokens of the tool schemas.
-    pub tools: u64,
+    /// What every request begins with.
+    pub overhead: Overhead,
+    /// From the cache ledger.
+    pub misses: Vec<Step>,
 }
 
 /// Makes the report.
@@ -122,9 +169,9 @@ pub fn report(source: &Source<'_>) -> Report {
     let entries = source.conversation.entries();
     let visible = source.conversation.visible();
     let mut distribution = Distribution {
-        system: source.system,
-        tools: source.tools,
-        instructions: source.instructions,
+        system: source.overhead.system,
+        tools: source.overhead.tools,
+        instructions: source.overhead.instructions,
         ..Distribution::default()
     };
     let mut large = Vec::new();
@@ -136,6 +183,10 @@ pub fn report(source: &Source<'_>) -> Report {
     let facts = Facts::gather(source.conversation, &visible, &mut large);
     large.sort_by_key(|l: &Large| std::cmp::Reverse(l.tokens));
     large.truncate(10);
+    let superseded = prune::superseded(source.conversation);
+    for output in &mut large {
+        output.superseded = superseded.contains(&output.part);
+    }
     let mut report = Report {
         model: source.model.to_owned(),
         strategy: source.strategy.to_owned(),
@@ -153,10 +204,17 @@ pub fn report(source: &Source<'_>) -> Report {
         distribution,
         largest: large,
         timeline: facts.timeline,
+        request_sizes: Sizes::of(&facts.requests),
         requests: facts.requests,
+        cache_misses: source.misses.clone(),
+        summary_cost: facts.summary_cost,
         warnings: Vec::new(),
     };
-    report.warnings = warnings(&report, facts.turns);
+    let hours = match (entries.first(), entries.last()) {
+        (Some(first), Some(last)) => (last.message.created - first.message.created) as f64 / 3.6e6,
+        _ => 0.0,
+    };
+    report.warnings = warnings(&report, facts.overflowed.len(), facts.turns, hours);
     report
 }
 
@@ -183,8 +241,13 @@ struct Facts {
     sum: Tokens,
     turns: usize,
     timeline: Vec<Moment>,
-    /// By instant: turn and estimated tokens.
-    prunings: BTreeMap<i64, (usize, u64)>,
+    /// Estimated tokens by the instant at which they were pruned.
+    prunings: BTreeMap<i64, u64>,
+    /// When each turn began.
+    prompts: Vec<i64>,
+    /// Turns in which the context overflowed.
+    overflowed: BTreeSet<usize>,
+    summary_cost: Option<f64>,
     requests: Vec<u64>,
 }
 
@@ -192,10 +255,20 @@ impl Facts {
     fn gather(conversation: &Conversation, visible: &[usize], large: &mut Vec<Large>) -> Self {
         let mut facts = Self {
             cost: Some(0.0),
+            summary_cost: Some(0.0),
             ..Self::default()
         };
         for (at, entry) in conversation.entries().iter().enumerate() {
-            facts.turns += usize::from(entry.is_prompt());
+            if entry.is_prompt() {
+                facts.turns += 1;
+                facts.prompts.push(entry.message.created);
+            }
+            if entry.message.summary && entry.message.tokens.total() > 0 {
+                facts.summary_cost = facts
+                    .summary_cost
+                    .zip(entry.message.cost)
+                    .map(|(a, b)| a + b);
+            }
             let shown = visible.contains(&at);
             for part in &entry.parts {
                 match &part.body {
@@ -207,7 +280,15 @@ impl Facts {
                         facts.requests.push(tokens.prompt());
                         facts.cost = facts.cost.zip(*cost).map(|(a, b)| a + b);
                     }
-                    PartBody::Compaction { before, after, .. } if *after > 0 => {
+                    PartBody::Compaction {
+                        before,
+                        after,
+                        auto,
+                        ..
+                    } if *after > 0 => {
+                        if *auto {
+                            facts.overflowed.insert(facts.turns);
+                        }
                         facts.timeline.push(Moment {
                             turn: facts.turns,
                             at: part.start,
@@ -219,7 +300,9 @@ impl Facts {
                 }
             }
         }
-        for (at, (turn, tokens)) in std::mem::take(&mut facts.prunings) {
+        for (at, tokens) in std::mem::take(&mut facts.prunings) {
+            // The turn that it happened in, not the one whose output went.
+            let turn = facts.prompts.iter().filter(|began| **began <= at).count();
             let text = format!("pruned {}", short(tokens));
             facts.timeline.push(Moment {
                 turn,
@@ -255,8 +338,7 @@ impl Facts {
             self.pruned_parts += 1;
             self.pruned_tokens += tokens;
             // Parts pruned in one go share the instant.
-            let turn = self.turns;
-            self.prunings.entry(*when).or_insert((turn, 0)).1 += tokens;
+            *self.prunings.entry(*when).or_insert(0) += tokens;
         } else if shown {
             large.push(Large {
                 part: part.id,
@@ -264,6 +346,7 @@ impl Facts {
                 title: title.clone(),
                 tokens,
                 turn: self.turns,
+                superseded: false,
             });
         }
     }
@@ -274,22 +357,30 @@ impl Facts {
     }
 }
 
-fn warnings(report: &Report, turns: usize) -> Vec<String> {
+/// Dollars per hour above which summaries are too dear, and the shortest time that counts.
+const SUMMARY_USD_PER_HOUR: f64 = 10.0;
+const SHORTEST_HOURS: f64 = 0.25;
+
+fn warnings(report: &Report, overflowed: usize, turns: usize, hours: f64) -> Vec<String> {
     let mut found = Vec::new();
-    let compactions = report
-        .timeline
-        .iter()
-        .filter(|m| m.kind == "compacted")
-        .count();
-    if turns >= 10 && compactions * 10 > turns {
+    if overflowed >= 2 && overflowed * 10 > turns {
         found.push(format!(
-            "The context overflowed in {compactions} of {turns} turns: use a model with a larger \
+            "The context overflowed in {overflowed} of {turns} turns: use a model with a larger \
              window, or ask for less per turn."
+        ));
+    }
+    if let Some(usd) = report.summary_cost
+        && usd / hours.max(SHORTEST_HOURS) > SUMMARY_USD_PER_HOUR
+    {
+        found.push(format!(
+            "Summaries cost ${:.2} an hour: set small_model to a cheaper model, or use the strategy \
+             middle-removal.",
+            usd / hours.max(SHORTEST_HOURS)
         ));
     }
     if let Some(rate) = report.cache_hit_rate
         && rate < 0.7
-        && report.requests.len() >= 5
+        && report.requests.len() >= 3
     {
         found.push(format!(
             "Only {:.0} % of the input came from the provider's cache: something at the beginning of \
@@ -341,9 +432,34 @@ pub fn as_text(report: &Report) -> String {
         text.push_str(&format!("  {name:<22}{tokens:>10} {}\n", percent(tokens)));
     }
     for large in &report.largest {
+        let stale = if large.superseded {
+            "   superseded"
+        } else {
+            ""
+        };
         text.push_str(&format!(
-            "  {:>8}  {:<6} {}   turn {}\n",
+            "  {:>8}  {:<6} {}   turn {}{stale}\n",
             large.tokens, large.tool, large.title, large.turn
+        ));
+    }
+    let sizes = report.request_sizes;
+    if !report.requests.is_empty() {
+        text.push_str(&format!(
+            "Requests {}: median {}, 95 % up to {}, largest {}\n",
+            report.requests.len(),
+            short(sizes.median),
+            short(sizes.p95),
+            short(sizes.largest)
+        ));
+    }
+    for miss in &report.cache_misses {
+        let cost = miss
+            .cost
+            .map_or_else(String::new, |usd| format!(" (${usd:.3})"));
+        text.push_str(&format!(
+            "  cache missed {}{cost}: {}\n",
+            short(miss.missed),
+            miss.changed
         ));
     }
     for moment in &report.timeline {
@@ -363,3 +479,7 @@ pub fn short(tokens: u64) -> String {
         _ => format!("{:.1}M", tokens as f64 / 1_000_000.0),
     }
 }
+
+#[cfg(test)]
+#[path = "inspect_tests.rs"]
+mod tests;

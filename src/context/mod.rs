@@ -5,6 +5,7 @@
 //! says when. No clock, no I/O, no ids made here.
 
 pub mod assemble;
+pub mod cache;
 pub mod compact;
 pub mod conversation;
 pub mod inspect;

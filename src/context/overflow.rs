@@ -1,7 +1,7 @@
 //! When a conversation no longer fits: judged by the actual tokens of the last step.
 
 use super::{Conversation, tokens};
-use crate::protocol::{ContextGauge, Tokens};
+use crate::protocol::{ContextGauge, Millis, Part, PartBody, Tokens, ToolState};
 
 /// What is known about the window right now.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -18,7 +18,7 @@ pub struct Usage {
     /// The provider's count of the last step: its prompt and its answer. None before the first
     /// step, after a compaction or when the provider does not count.
     pub actual: Option<Tokens>,
-    /// Estimate of what was added since: tool results, new prompts.
+    /// Estimate of what was added since the count or the estimate: tool results, new prompts.
     pub added: u64,
     /// Estimate of the whole request, for when there is no actual count.
     pub estimate: u64,
@@ -29,8 +29,21 @@ impl Usage {
     pub fn next(&self) -> u64 {
         match self.actual {
             Some(tokens) if tokens.total() > 0 => tokens.total() + self.added,
-            _ => self.estimate,
+            _ => self.estimate + self.added,
         }
+    }
+}
+
+impl Usage {
+    /// Takes off what was pruned: the counts of the last step no longer hold.
+    pub fn less(&mut self, saved: u64) {
+        if let Some(actual) = &mut self.actual {
+            // What was freed comes off the cached part.
+            let from_cache = saved.min(actual.cache.read);
+            actual.cache.read -= from_cache;
+            actual.input = actual.input.saturating_sub(saved - from_cache);
+        }
+        self.estimate = self.estimate.saturating_sub(saved);
     }
 }
 
@@ -48,6 +61,78 @@ pub fn estimate(conversation: &Conversation) -> u64 {
         .flat_map(|at| &entries[at].parts)
         .map(tokens::of_part)
         .sum()
+}
+
+/// Usage from what is stored: the last step's own count if it still holds, else an estimate. Of a
+/// count that was taken before something was pruned, what was pruned since is taken off.
+pub fn measure(conversation: &Conversation, overhead: u64) -> Usage {
+    let entries = conversation.entries();
+    let visible = conversation.visible();
+    let counted = visible.iter().rposition(|&at| {
+        let message = &entries[at].message;
+        message.tokens.total() > 0 && !message.summary
+    });
+    let compacted = conversation.last_compaction();
+    match counted {
+        Some(place) if compacted.is_none_or(|c| visible[place] > c + 1) => {
+            let last = &entries[visible[place]];
+            let when = last.message.completed.unwrap_or(last.message.created);
+            let since: u64 = visible[place + 1..]
+                .iter()
+                .flat_map(|&at| &entries[at].parts)
+                .map(tokens::of_part)
+                .sum();
+            let results: u64 = last.parts.iter().map(of_result).sum();
+            let mut usage = Usage {
+                actual: Some(last.message.tokens),
+                added: results + since,
+                estimate: 0,
+            };
+            let pruned = visible[..place]
+                .iter()
+                .flat_map(|&at| &entries[at].parts)
+                .filter_map(|part| pruned_after(part, when))
+                .sum();
+            usage.less(pruned);
+            usage
+        }
+        _ => Usage {
+            actual: None,
+            added: 0,
+            estimate: estimate(conversation) + overhead,
+        },
+    }
+}
+
+/// Estimated tokens that are pruned out of what a model is shown.
+pub fn pruned(conversation: &Conversation) -> u64 {
+    let entries = conversation.entries();
+    let visible = conversation.visible();
+    let parts = visible.iter().flat_map(|&at| &entries[at].parts);
+    parts
+        .filter_map(|part| pruned_after(part, Millis::MIN))
+        .sum()
+}
+
+fn of_result(part: &Part) -> u64 {
+    match &part.body {
+        PartBody::Tool(tool) => tokens::of_result(&tool.state),
+        _ => 0,
+    }
+}
+
+fn pruned_after(part: &Part, when: Millis) -> Option<u64> {
+    match &part.body {
+        PartBody::Tool(tool) => match &tool.state {
+            ToolState::Completed {
+                output,
+                compacted_at: Some(at),
+                ..
+            } if *at >= when => Some(tokens::of_text(output)),
+            _ => None,
+        },
+        _ => None,
+    }
 }
 
 /// The context line.

@@ -34,11 +34,14 @@ pub struct Plan {
 /// Turns whose outputs are left alone between turns.
 const PROTECTED_TURNS: usize = 2;
 
-struct Candidate<'a> {
+/// What a pruned output still costs: the marker and the way back.
+pub const MARKER_TOKENS: u64 = 20;
+
+struct Candidate {
     id: PartId,
-    tool: &'a ToolPart,
     tokens: u64,
     protected_turn: bool,
+    stale: bool,
 }
 
 /// What to prune now; none if it would free less than the minimum.
@@ -50,37 +53,40 @@ pub fn plan(
     if !settings.prune {
         return None;
     }
-    let candidates = candidates(conversation, settings, moment);
-    let superseded = superseded(&candidates);
     let mut plan = Plan::default();
     let mut seen = 0;
-    for candidate in &candidates {
-        let is_stale = superseded.contains(&candidate.id);
+    for candidate in &candidates(conversation, settings, moment) {
+        // The newest 40,000 are counted from the newest output, those of protected turns included:
+        // they are in the window like any other.
+        if !candidate.stale || candidate.protected_turn {
+            seen += candidate.tokens;
+        }
         if candidate.protected_turn {
             continue;
         }
-        if !is_stale {
-            seen += candidate.tokens;
-        }
-        if seen > settings.prune_protect || is_stale {
+        if seen > settings.prune_protect || candidate.stale {
             plan.saved += candidate.tokens;
-            plan.stale += usize::from(is_stale);
+            plan.stale += usize::from(candidate.stale);
             plan.parts.push(candidate.id);
         }
     }
     (plan.saved >= settings.prune_minimum && !plan.parts.is_empty()).then_some(plan)
 }
 
-/// Outputs that may be pruned or that count as newest, newest first.
-fn candidates<'a>(
-    conversation: &'a Conversation,
+/// Outputs that may be pruned or that count as newest, newest first. The walk goes over what the
+/// model is shown, so a tail that a compaction kept is walked before its summary is met.
+fn candidates(
+    conversation: &Conversation,
     settings: &ContextSettings,
     moment: Moment,
-) -> Vec<Candidate<'a>> {
+) -> Vec<Candidate> {
+    let entries = conversation.entries();
     let mut found = Vec::new();
+    let mut later = Later::default();
     let mut turns = 0;
-    for entry in conversation.entries().iter().rev() {
-        if entry.message.summary && entry.message.completed.is_some() {
+    for at in conversation.visible().into_iter().rev() {
+        let entry = &entries[at];
+        if entry.message.summary {
             break;
         }
         if entry.message.role == Role::User {
@@ -96,55 +102,123 @@ fn candidates<'a>(
             let ToolState::Completed { compacted_at, .. } = &tool.state else {
                 continue;
             };
+            let stale = later.supersedes(tool);
             if settings.prune_keep_tools.contains(&tool.tool) {
                 continue;
             }
             if compacted_at.is_some() {
+                if stale {
+                    // It went because it was superseded, maybe long before its neighbours: it does
+                    // not say that everything older is gone too.
+                    continue;
+                }
                 return found;
             }
-            let tokens = tokens::of_result(&tool.state);
             found.push(Candidate {
                 id: part.id,
-                tool,
-                tokens,
+                tokens: tokens::of_result(&tool.state),
                 protected_turn,
+                stale,
             });
         }
     }
     found
 }
 
-/// Results that a later call made worthless: the same lines read again, the same command run again,
-/// a read of a file that was written since.
-fn superseded(newest_first: &[Candidate<'_>]) -> HashSet<PartId> {
-    let mut calls = HashSet::new();
-    let mut written = HashSet::new();
+/// The outputs of what is shown that a later call made worthless, pruned or not.
+pub fn superseded(conversation: &Conversation) -> HashSet<PartId> {
+    let entries = conversation.entries();
+    let mut later = Later::default();
     let mut stale = HashSet::new();
-    for candidate in newest_first {
-        let tool = candidate.tool;
-        let Some(input) = tool.state.input() else {
-            continue;
-        };
-        let path = input
-            .get("file_path")
-            .or_else(|| input.get("path"))
-            .and_then(Value::as_str);
-        match (tool.tool.as_str(), path) {
-            ("edit" | "write", Some(path)) => {
-                written.insert(path);
-                continue;
+    for at in conversation.visible().into_iter().rev() {
+        for part in entries[at].parts.iter().rev() {
+            if let PartBody::Tool(tool) = &part.body
+                && matches!(tool.state, ToolState::Completed { .. })
+                && later.supersedes(tool)
+            {
+                stale.insert(part.id);
             }
-            ("read", Some(path)) if written.contains(path) => {
-                stale.insert(candidate.id);
-            }
-            ("read" | "bash" | "grep" | "glob" | "list", _) => {}
-            _ => continue,
-        }
-        if !calls.insert((tool.tool.as_str(), canonical(input))) {
-            stale.insert(candidate.id);
         }
     }
     stale
+}
+
+/// What calls newer than the one in hand did. Fed from the newest to the oldest.
+#[derive(Debug, Default)]
+struct Later {
+    calls: HashSet<(String, String)>,
+    written: HashSet<String>,
+}
+
+impl Later {
+    /// True if the same lines were read again, the same command was run again, or the file that was
+    /// read was written since. Notes the call.
+    fn supersedes(&mut self, tool: &ToolPart) -> bool {
+        let Some(input) = tool.state.input() else {
+            return false;
+        };
+        match tool.tool.as_str() {
+            "edit" | "write" => {
+                self.written.extend(path_of(input));
+                false
+            }
+            "apply_patch" => {
+                self.written.extend(patched(input));
+                false
+            }
+            "read" => {
+                let path = path_of(input).unwrap_or_default();
+                let number = |name: &str, default: u64| {
+                    input.get(name).and_then(Value::as_u64).unwrap_or(default)
+                };
+                let lines = format!("{}+{}", number("offset", 1).max(1), number("limit", 0));
+                let rewritten = self.written.contains(&path);
+                !self.calls.insert((format!("read {lines}"), path)) || rewritten
+            }
+            "bash" => {
+                // Neither the description nor the time-out makes it another command.
+                let text = |name: &str| input.get(name).and_then(Value::as_str).unwrap_or_default();
+                let key = format!("{}\n{}", text("cwd"), text("command"));
+                !self.calls.insert(("bash".to_owned(), key))
+            }
+            name @ ("grep" | "glob" | "list") => {
+                !self.calls.insert((name.to_owned(), canonical(input)))
+            }
+            _ => false,
+        }
+    }
+}
+
+fn path_of(input: &Value) -> Option<String> {
+    let path = input.get("file_path").or_else(|| input.get("path"))?;
+    let path = path.as_str()?;
+    Some(path.strip_prefix("./").unwrap_or(path).to_owned())
+}
+
+/// The files that a patch touches.
+fn patched(input: &Value) -> Vec<String> {
+    const HEADS: [&str; 4] = [
+        "*** Update File: ",
+        "*** Add File: ",
+        "*** Delete File: ",
+        "*** Move to: ",
+    ];
+    let text = match input {
+        Value::String(text) => text.as_str(),
+        other => other
+            .as_object()
+            .and_then(|fields| fields.values().find_map(Value::as_str))
+            .unwrap_or_default(),
+    };
+    text.lines()
+        .filter_map(|line| HEADS.iter().find_map(|head| line.strip_prefix(head)))
+        .map(|path| {
+            path.trim()
+                .strip_prefix("./")
+                .unwrap_or(path.trim())
+                .to_owned()
+        })
+        .collect()
 }
 
 /// JSON with sorted keys, so that equal inputs have equal text (`serde_json` may keep typed order).

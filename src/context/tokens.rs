@@ -3,7 +3,7 @@
 
 use serde_json::Value;
 
-use crate::protocol::tool::{INTERRUPTED_OUTPUT, PRUNED_OUTPUT};
+use crate::protocol::tool::INTERRUPTED_OUTPUT;
 use crate::protocol::{Part, PartBody, ToolState};
 
 /// What an image costs a model, about: providers scale to some 1.5 megapixels.
@@ -39,7 +39,7 @@ pub fn of_result(state: &ToolState) -> u64 {
         ToolState::Completed {
             compacted_at: Some(_),
             ..
-        } => of_text(PRUNED_OUTPUT) + 12,
+        } => super::prune::MARKER_TOKENS,
         ToolState::Completed {
             output,
             attachments,

@@ -9,6 +9,7 @@
 
 mod agent;
 mod cli;
+mod context;
 mod provider;
 mod pty;
 mod session;

@@ -12,7 +12,7 @@ use tokio_util::task::AbortOnDropHandle;
 use super::{Back, Ports, Streamed};
 use crate::agent::input::StreamId;
 use crate::agent::turn::{Setup, Turn};
-use crate::config::used::{Rule, TurnSettings};
+use crate::config::used::{ContextSettings, Rule, TurnSettings};
 use crate::context::{Conversation, tokens};
 use crate::model::{Model, ModelInfo, ToolSpec};
 use crate::protocol::{Event, Fault, IdMint, Mode, ModelRef, PartId, SessionInfo};
@@ -48,6 +48,8 @@ pub(crate) struct Active {
     pub(crate) back: mpsc::UnboundedSender<Back>,
     /// Its parent, its subagents, and what all of them have spent.
     pub(crate) family: super::children::Family,
+    /// What requests had in common, and what the provider's cache missed.
+    pub(crate) ledger: crate::context::cache::Ledger,
     /// Values of the session that are not the turn's: what steps wrote, by message.
     pub(crate) values: BTreeMap<String, serde_json::Value>,
 }
@@ -145,8 +147,11 @@ impl Active {
         let setup = Setup {
             model: model_info(ports, &info.model),
             turn: turn_settings(ports, &info.agent),
+            context: ContextSettings {
+                strategy: ports.strategy(&info.agent).to_owned(),
+                ..ports.config.context.clone()
+            },
             info,
-            context: ports.config.context.clone(),
             budget: ports.config.budget.clone(),
             headless: ports.headless,
             overhead,
@@ -155,6 +160,7 @@ impl Active {
         };
         let mut turn = Turn::new(setup, conversation, &values);
         turn.set_fallbacks(fallbacks(ports));
+        turn.set_summarizer(ports.summarizer().map(|model| model_info(ports, model)));
         let family = super::children::Family::root(turn.spent());
         Self {
             turn,
@@ -176,6 +182,7 @@ impl Active {
             wants_title: None,
             stream_sender,
             back,
+            ledger: crate::context::cache::Ledger::default(),
             values,
         }
     }
@@ -236,6 +243,7 @@ impl Active {
         let agent = self.turn.info().agent.clone();
         self.specs = ports.tool_specs(&agent, &self.turn.info().model);
         self.system_stable = ports.system_stable(&agent).into();
+        self.turn.set_strategy(ports.strategy(&agent));
         self.turn.set_overhead(overhead(
             &self.system_stable,
             &self.system_dynamic,

@@ -15,10 +15,12 @@ mod models;
 mod ops;
 mod perform;
 mod ports;
+mod recall;
 mod sessions;
 mod tools;
 mod undo;
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::mpsc;
@@ -67,6 +69,8 @@ pub(crate) enum Back {
     Spawn(Box<super::subagent::Spawn>),
     /// What the subagent of a call has to tell.
     Child(crate::protocol::PartId, children::News),
+    /// The model searches its session, or goes on searching.
+    Recall(Box<recall::Recalling>),
 }
 
 /// Which session to begin with.
@@ -102,7 +106,9 @@ impl Agent {
         // Bounded: a model that is faster than the disk waits in its own socket.
         let (stream_sender, streamed) = mpsc::channel(64);
         let (back_sender, back) = mpsc::unbounded_channel();
-        let ports = children::with_task(ports, &back_sender);
+        let mut ports = children::with_task(ports, &back_sender);
+        let port = Arc::new(recall::ToDriver::new(back_sender.clone()));
+        ports.tools.push(Arc::new(super::recall::Recall::new(port)));
         let active = Active::fresh(&ports, stream_sender, back_sender);
         let mut agent = Self::new(ports, active, ops, (streamed, back));
         agent.announce_place();
@@ -194,6 +200,11 @@ impl Agent {
     pub(crate) fn input(&mut self, input: Input) {
         let mut waiting = vec![input];
         while let Some(input) = waiting.pop() {
+            // A compaction says which files were read; to know whether they changed costs a look at
+            // the disk each.
+            if may_end_step(&input) && self.active.turn.may_compact_soon() {
+                self.tell_files_read();
+            }
             let now = self.ports.now();
             self.count_others();
             let effects = self.active.turn.apply(now, input);
@@ -225,6 +236,7 @@ impl Agent {
                 self.spawn_child(*spawn);
             }
             Back::Child(part, news) => self.child_news(part, news),
+            Back::Recall(recalling) => self.recall(recalling),
         }
     }
 
@@ -276,6 +288,20 @@ impl Agent {
             self.input(Input::Deltas { stream, deltas });
         }
     }
+}
+
+/// True for what may be followed by the next request, and so by a compaction.
+const fn may_end_step(input: &Input) -> bool {
+    matches!(
+        input,
+        Input::Prompt { .. }
+            | Input::Continue
+            | Input::Answer { .. }
+            | Input::ToolEnded { .. }
+            | Input::StreamEnded { .. }
+            | Input::StreamFailed { .. }
+            | Input::Timer(_)
+    )
 }
 
 const fn is_text(delta: &Delta) -> bool {

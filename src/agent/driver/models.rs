@@ -10,7 +10,7 @@ use crate::agent::effect::Purpose;
 use crate::agent::input::{Input, StreamId};
 use crate::context::{assemble, compact, prompt};
 use crate::model::{Block, Delta, Model, Request, RequestMessage};
-use crate::protocol::{Fault, FaultKind, FilePart, FileSource, MessageId};
+use crate::protocol::{Fault, FaultKind, FilePart, FileSource};
 
 /// Longest title.
 const TITLE_CHARS: usize = 60;
@@ -27,6 +27,9 @@ impl Agent {
             Err(fault) => return Some(Input::StreamFailed { stream, fault }),
         };
         let request = Arc::new(self.request(purpose, model.as_ref()));
+        if matches!(purpose, Purpose::Step { .. }) {
+            self.active.ledger.sent(self.ports.now(), &request);
+        }
         if !request.tools.is_empty() && !model.info().tools {
             let message = format!(
                 "{} cannot call tools, and this agent needs them.",
@@ -57,8 +60,8 @@ impl Agent {
     }
 
     fn model_for(&mut self, purpose: &Purpose) -> Result<Arc<dyn Model>, Fault> {
-        if let (Purpose::Summary { .. }, Some(small)) = (purpose, &self.ports.config.small_model) {
-            return self.ports.models.model(small);
+        if let (Purpose::Summary { .. }, Some(other)) = (purpose, self.ports.summarizer()) {
+            return self.ports.models.model(other);
         }
         let wanted = &self.active.turn.info().model;
         if let Some(model) = &self.active.model
@@ -123,15 +126,30 @@ impl Agent {
                     ..base
                 }
             }
-            Purpose::Summary { tail, focus } => {
-                let until: Option<MessageId> = *tail;
-                let mut messages =
-                    assemble::messages_until(active.turn.conversation_mut(), until, &bytes);
+            Purpose::Summary {
+                chunk,
+                notes,
+                focus,
+            } => {
+                let mut messages = Vec::new();
+                if !notes.is_empty() {
+                    messages.push(said(&info.model, compact::notes_so_far(notes)));
+                }
+                let conversation = active.turn.conversation_mut();
+                let places = chunk.places.clone();
+                messages.extend(assemble::messages_in(
+                    conversation,
+                    places,
+                    chunk.clip,
+                    &bytes,
+                ));
                 messages.push(said(&info.model, compact::summary_request(focus)));
+                let own = self.ports.agent_named("compaction");
+                let system = own.and_then(|a| a.prompt.as_deref());
                 Request {
                     messages,
                     tools: Arc::from([]),
-                    system_stable: compact::SUMMARY_SYSTEM.into(),
+                    system_stable: system.unwrap_or(compact::SUMMARY_SYSTEM).into(),
                     system_dynamic: "".into(),
                     max_output: base.max_output.min(SUMMARY_TOKENS),
                     ..base

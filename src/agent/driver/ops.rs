@@ -4,6 +4,7 @@ use super::{Agent, Back};
 use crate::agent::input::Input;
 use crate::context::{inspect, tokens};
 use crate::protocol::{Event, NoticeLevel, Op, OutputRef, PartBody, PartId, ToolState};
+use crate::session::{Commit, Record};
 
 /// Most bytes of a full output that are sent to a front end.
 const OUTPUT_BYTES: usize = 8 << 20;
@@ -83,7 +84,7 @@ impl Agent {
     }
 
     /// The files the session has read, for what is said again after a compaction.
-    fn tell_files_read(&mut self) {
+    pub(super) fn tell_files_read(&mut self) {
         let workspace = &self.ports.workspace;
         let files = self
             .active
@@ -151,15 +152,7 @@ impl Agent {
 
     fn report_context(&self) {
         let turn = &self.active.turn;
-        let instructions: u64 = self.ports.instructions.iter().map(|i| i.tokens).sum();
-        let tools: u64 = self
-            .active
-            .specs
-            .iter()
-            .map(|s| tokens::of_text(&s.description) + tokens::of_json(&s.schema) + 8)
-            .sum();
-        let system = tokens::of_text(&self.active.system_stable)
-            + tokens::of_text(&self.active.system_dynamic).saturating_sub(instructions);
+        let overhead = self.overhead();
         let model = turn.info().model.to_string();
         let report = inspect::report(&inspect::Source {
             conversation: turn.conversation(),
@@ -167,15 +160,55 @@ impl Agent {
             window: turn.window(),
             model: &model,
             strategy: &turn.context_settings().strategy,
-            system,
-            instructions,
-            tools,
+            overhead,
+            misses: self.active.ledger.misses(),
         });
         match serde_json::to_value(&report) {
             Ok(report) => self
                 .active
                 .announce(&self.ports, vec![Event::Context { report }]),
             Err(error) => tracing::error!(%error, "the context report does not serialise"),
+        }
+    }
+
+    /// Estimated tokens of what every request begins with.
+    fn overhead(&self) -> inspect::Overhead {
+        let instructions: u64 = self.ports.instructions.iter().map(|i| i.tokens).sum();
+        let specs = self.active.specs.iter();
+        inspect::Overhead {
+            system: tokens::of_text(&self.active.system_stable)
+                + tokens::of_text(&self.active.system_dynamic).saturating_sub(instructions),
+            instructions,
+            tools: specs
+                .map(|s| tokens::of_text(&s.description) + tokens::of_json(&s.schema) + 8)
+                .sum(),
+        }
+    }
+
+    /// Stored with the session, so that `dunlin inspect` knows it without building any tool.
+    pub(super) fn keep_overhead(&mut self) {
+        let mut kept = serde_json::to_value(self.overhead()).unwrap_or_default();
+        let misses = self.active.ledger.misses();
+        // What an earlier process saw stays until there is something newer.
+        let earlier = self
+            .active
+            .values
+            .get("context")
+            .map(|v| v["misses"].clone());
+        kept["misses"] = match serde_json::to_value(&misses) {
+            Ok(misses) if misses.as_array().is_some_and(|m| !m.is_empty()) => misses,
+            _ => earlier.unwrap_or_default(),
+        };
+        let Some(store) = &self.active.store else {
+            return;
+        };
+        if self.active.values.get("context") != Some(&kept) {
+            let record = Record::Value {
+                name: "context".to_owned(),
+                value: kept.clone(),
+            };
+            store.commit(Commit::written(vec![record], Vec::new()));
+            self.active.values.insert("context".to_owned(), kept);
         }
     }
 

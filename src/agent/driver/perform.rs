@@ -105,6 +105,13 @@ impl Agent {
         if let Some(fault) = fault {
             return Some(Input::StoreFailed(fault));
         }
+        for event in &announce {
+            if let Event::StepFinished { tokens, .. } = event {
+                let price = self.active.turn.model().price.as_ref();
+                let extra = price.map(|p| (p.input - p.cache_read) / 1_000_000.0);
+                self.active.ledger.answered(tokens, extra);
+            }
+        }
         let Some(store) = self.active.writer() else {
             self.ports.outbox.send(announce);
             return None;
@@ -128,8 +135,10 @@ impl Agent {
         None
     }
 
-    /// What listings show of the session, and what it has read, are kept at the end of a turn.
-    fn turn_ended(&self) {
+    /// What listings and `dunlin inspect` show of the session, and what it has read, are kept at the
+    /// end of a turn.
+    fn turn_ended(&mut self) {
+        self.keep_overhead();
         let Some(store) = self.active.writer() else {
             return;
         };

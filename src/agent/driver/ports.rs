@@ -107,6 +107,26 @@ impl Ports {
         self.depth < self.config.turn.subagent_depth
     }
 
+    /// The agent of exactly this name.
+    pub fn agent_named(&self, name: &str) -> Option<&AgentDef> {
+        self.agents.iter().find(|a| a.name == name)
+    }
+
+    /// The model that writes summaries: the compaction agent's, or the small one; none for the
+    /// session's own.
+    pub fn summarizer(&self) -> Option<&ModelRef> {
+        let own = self
+            .agent_named("compaction")
+            .and_then(|a| a.model.as_ref());
+        own.or(self.config.small_model.as_ref())
+    }
+
+    /// The compaction strategy of an agent.
+    pub fn strategy(&self, agent: &str) -> &str {
+        let own = self.agent(agent).and_then(|a| a.strategy.as_deref());
+        own.unwrap_or(&self.config.context.strategy)
+    }
+
     /// The stable part of the system prompt for an agent.
     pub fn system_stable(&self, agent: &str) -> String {
         match self.agent(agent) {

@@ -67,6 +67,7 @@ impl Turn {
                 self.loop_answered(now, part, &tool, &input, answer);
             }
             (AskBody::Budget { .. }, _) => self.budget_answered(now, &answer),
+            (AskBody::Question { .. }, None) => self.room_answered(now, &answer),
             _ => {}
         }
         self.announce_status(now);

@@ -3,10 +3,12 @@
 //! All state of a session's conversation is here; the driver holds only handles. Each concern has
 //! its own file: `prompts` (what the user says, the queue), `step` (begin and finish a step),
 //! `stream` (deltas → parts), `calls` (tool calls), `asks` (questions), `stop` (interrupt, failure,
-//! retry), `fallback` (other models), `subagents` (what their calls keep), `room` (pruning and compaction), `writes` (the only place that writes parts).
+//! retry), `fallback` (other models), `subagents` (what their calls keep), `room` and `compaction`
+//! (pruning and compaction), `writes` (the only place that writes parts).
 
 mod asks;
 mod calls;
+mod compaction;
 mod fallback;
 mod prompts;
 mod room;
@@ -64,7 +66,7 @@ enum State {
     /// A wait between two attempts.
     Retrying(stop::Waiting),
     /// A compaction.
-    Compacting(room::Compacting),
+    Compacting(compaction::Compacting),
 }
 
 /// A running turn.
@@ -80,8 +82,10 @@ struct Running {
     looped: bool,
     /// The last step was the grace step.
     grace: bool,
-    /// A provider's overflow error has forced a compaction in this step already.
-    overflowed: bool,
+    /// How often a provider's overflow error has forced a compaction in this step.
+    overflowed: u32,
+    /// The user wants requests sent although they do not fit.
+    anyway: bool,
     /// `/compact` or a bare command: no model step follows.
     no_steps: bool,
     /// Attempts of this step in a row that failed because the model is overloaded.
@@ -120,8 +124,10 @@ pub struct Turn {
     todo: String,
     /// A compaction that the user asked for, with its focus.
     compact_wanted: Option<String>,
-    /// A compaction did not help: no other until the user does something about it.
-    stuck: bool,
+    /// Tokens after a compaction that did not help: no other before the conversation has grown.
+    stuck_at: Option<u64>,
+    /// The model that writes summaries, if it is not the session's.
+    summarizer: Option<ModelInfo>,
     /// A follow-up with a note for the read-files list, set by the driver before a compaction.
     files_read: Vec<(String, bool)>,
     /// Steps whose end snapshot is not there yet.
@@ -168,7 +174,8 @@ impl Turn {
             pins: stored(values, "pins"),
             todo: stored(values, "todo"),
             compact_wanted: None,
-            stuck: false,
+            stuck_at: None,
+            summarizer: None,
             files_read: Vec::new(),
             last_writes: VecDeque::new(),
             effects: Vec::new(),
@@ -358,49 +365,30 @@ impl Turn {
         self.files_read = files;
     }
 
+    /// The model that writes summaries; none for the session's own.
+    pub fn set_summarizer(&mut self, model: Option<ModelInfo>) {
+        self.summarizer = model;
+    }
+
+    /// The compaction strategy of the agent at work.
+    pub fn set_strategy(&mut self, name: &str) {
+        name.clone_into(&mut self.setup.context.strategy);
+    }
+
+    /// True if a compaction may come soon: then `set_files_read` is worth its price.
+    pub fn may_compact_soon(&self) -> bool {
+        self.usage.next() * 2 >= self.window().usable
+    }
+
     /// Tells the estimated tokens of system prompt and tool schemas.
     pub const fn set_overhead(&mut self, overhead: u64) {
         self.setup.overhead = overhead;
     }
 
-    /// Usage from what is stored: the last step's own count if it still holds.
+    /// Usage from what is stored.
     fn measure(&mut self) {
-        let entries = self.conversation.entries();
-        let last = entries
-            .iter()
-            .rposition(|e| e.message.tokens.total() > 0 && !e.message.summary);
-        let compacted = self.conversation.last_compaction();
-        self.usage = Usage::default();
-        match last {
-            Some(at) if compacted.is_none_or(|c| at > c + 1) => {
-                let results = |e: &crate::context::Entry| -> u64 {
-                    e.parts.iter().map(crate::context::tokens::of_part).sum()
-                };
-                self.usage.actual = Some(entries[at].message.tokens);
-                self.usage.added = self.results_of(at)
-                    + entries[at + 1..]
-                        .iter()
-                        .filter(|e| !e.was_retried())
-                        .map(results)
-                        .sum::<u64>();
-            }
-            _ => {
-                self.usage.estimate = overflow::estimate(&self.conversation) + self.setup.overhead;
-            }
-        }
-    }
-
-    fn results_of(&self, at: usize) -> u64 {
-        self.conversation.entries()[at]
-            .parts
-            .iter()
-            .filter_map(|p| match &p.body {
-                crate::protocol::PartBody::Tool(tool) => {
-                    Some(crate::context::tokens::of_result(&tool.state))
-                }
-                _ => None,
-            })
-            .sum()
+        self.usage = overflow::measure(&self.conversation, self.setup.overhead);
+        self.pruned = overflow::pruned(&self.conversation);
     }
 
     const fn limits(&self) -> Limits {

@@ -42,7 +42,6 @@ impl Turn {
         if first {
             self.name_after(&input.text);
         }
-        self.stuck = false;
         self.prune_between(now);
         self.begin_step(now);
     }
@@ -254,7 +253,7 @@ impl Turn {
         self.setup.info.model = info.model.clone();
         self.setup.model = info;
         self.chosen = None;
-        self.stuck = false;
+        self.stuck_at = None;
         self.write_info();
         self.announce_status(now);
     }

@@ -245,7 +245,7 @@ impl Turn {
         let Some(running) = &mut self.running else {
             return;
         };
-        running.overflowed = false;
+        running.overflowed = 0;
         let (refused, looped, grace) = (running.refused, running.looped, running.grace);
         if refused {
             self.end_turn(now, TurnEnd::Refused);

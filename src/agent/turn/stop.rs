@@ -29,7 +29,7 @@ pub(super) struct Waiting {
 #[derive(Debug, Clone, PartialEq)]
 enum Then {
     Step { grace: bool },
-    Summary(super::room::Compacting),
+    Summary(super::compaction::Compacting),
 }
 
 impl Waiting {
@@ -67,7 +67,13 @@ impl Turn {
                 self.effects.push(Effect::CancelStream(stream));
                 self.abandon_compaction(now);
             }
-            State::Idle | State::Retrying(_) => {}
+            State::Retrying(waiting) => {
+                if let Then::Summary(compacting) = waiting.then.clone() {
+                    self.state = State::Compacting(compacting);
+                    self.abandon_compaction(now);
+                }
+            }
+            State::Idle => {}
         }
         self.state = State::Idle;
     }
@@ -270,7 +276,7 @@ impl Turn {
     pub(super) fn wait_for_summary(
         &mut self,
         now: Millis,
-        compacting: super::room::Compacting,
+        compacting: super::compaction::Compacting,
         fault: Fault,
         delay: u64,
     ) {

@@ -239,16 +239,12 @@ pub(super) fn inspect(options: &Options, id: &str, json: bool) -> Outcome {
     let model = registry.info(&history.info.model);
     let conversation = Conversation::from_history(history.messages, history.parts);
     let settings = &ground.config.context;
-    let last = conversation
-        .entries()
-        .iter()
-        .rev()
-        .find(|e| e.message.tokens.total() > 0);
-    let usage = overflow::Usage {
-        actual: last.map(|e| e.message.tokens),
-        added: 0,
-        estimate: overflow::estimate(&conversation),
-    };
+    // The driver stores them at the end of each turn.
+    let stored = history.values.get("context").cloned().unwrap_or_default();
+    let misses = serde_json::from_value(stored["misses"].clone()).unwrap_or_default();
+    let overhead: report::Overhead = serde_json::from_value(stored).unwrap_or_default();
+    let before = overhead.system + overhead.instructions + overhead.tools;
+    let usage = overflow::measure(&conversation, before);
     let name = history.info.model.to_string();
     let found = report::report(&report::Source {
         conversation: &conversation,
@@ -259,9 +255,8 @@ pub(super) fn inspect(options: &Options, id: &str, json: bool) -> Outcome {
         },
         model: &name,
         strategy: &settings.strategy,
-        system: 0,
-        instructions: 0,
-        tools: 0,
+        overhead,
+        misses,
     });
     if json {
         let value = serde_json::to_value(&found).map_err(|e| {

@@ -7,8 +7,13 @@
 mod request;
 mod strategies;
 
-pub use request::{SUMMARY_SYSTEM, carry_over, removal_summary, request_tokens, summary_request};
+pub use request::{
+    Carry, SUMMARY_SYSTEM, carry_over, notes_so_far, removal_summary, request_tokens,
+    summary_request,
+};
 pub use strategies::{by_name, default};
+
+use std::ops::Range;
 
 use super::overflow::{Usage, Window};
 use super::{Conversation, tokens};
@@ -35,6 +40,8 @@ pub struct Plan {
     pub summarise: bool,
     /// The first message that stays verbatim; none if nothing does.
     pub tail: Option<MessageId>,
+    /// How many of the messages that the model is shown come before it.
+    pub head: usize,
     /// Messages that will be summarised or left out.
     pub messages: u32,
     /// Their estimated tokens.
@@ -52,43 +59,118 @@ pub trait Strategy: std::fmt::Debug + Send + Sync {
     /// What to summarise and what to keep; none if there is nothing to gain.
     fn plan(&self, view: &View<'_>) -> Option<Plan>;
 
-    /// True if the result is worth having: smaller than before, by a tenth at least.
+    /// True if the result is one: smaller than before.
     fn validate(&self, before: u64, after: u64) -> bool {
-        after < before - before / 10
+        after < before
     }
 }
 
-/// Splits what is visible into what is summarised and what is kept: the longest tail that begins at
-/// a prompt, has at most `turns` turns and at most `budget` estimated tokens.
-pub(crate) fn split(view: &View<'_>, turns: u32, budget: u64) -> Option<Plan> {
+/// True if a compaction was worth it: it freed a tenth at least. One that was not isn't repeated.
+pub const fn is_worth(before: u64, after: u64) -> bool {
+    after <= before - before / 10
+}
+
+/// Where a tail may begin.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum TailStart {
+    /// At a prompt: whole turns are kept.
+    Prompt,
+    /// At any message: the newest steps of a long turn are kept too.
+    Anywhere,
+}
+
+/// Splits what is visible into what is summarised and what is kept: the longest tail that has at
+/// most `turns` turns and at most `budget` estimated tokens.
+pub(crate) fn split(view: &View<'_>, turns: u32, budget: u64, start: TailStart) -> Option<Plan> {
     let entries = view.conversation.entries();
     let visible = view.conversation.visible();
     let cost = |at: usize| entries[at].parts.iter().map(tokens::of_part).sum::<u64>();
+    // An earlier compaction's request and summary are no gain by themselves.
+    let earlier = match visible.first() {
+        Some(&at) if entries[at].compaction().is_some() => 2,
+        _ => 0,
+    };
     let mut kept = 0;
     let mut sum = 0;
     let mut first_kept = visible.len();
-    for (place, &at) in visible.iter().enumerate().rev() {
+    for (place, &at) in visible.iter().enumerate().skip(earlier).rev() {
         sum += cost(at);
         if sum > budget || kept >= turns {
             break;
         }
-        if entries[at].is_prompt() {
-            kept += 1;
+        let is_prompt = entries[at].is_prompt();
+        kept += u32::from(is_prompt);
+        if is_prompt || start == TailStart::Anywhere {
             first_kept = place;
         }
     }
     // Everything fits into the tail: then the tail is what must shrink.
-    if first_kept == 0 {
+    if first_kept <= earlier {
         first_kept = visible.len();
     }
     let head = &visible[..first_kept];
-    if head.is_empty() {
+    if head.len() <= earlier {
         return None;
     }
     Some(Plan {
         summarise: true,
         tail: visible.get(first_kept).map(|&at| entries[at].message.id),
+        head: first_kept,
         messages: head.len() as u32,
         tokens: head.iter().map(|&at| cost(at)).sum(),
     })
+}
+
+/// One request of a summary: some of the head's messages.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Chunk {
+    /// Places in `Conversation::visible`.
+    pub places: Range<usize>,
+    /// Texts longer than so many bytes are cut in their middle; none for all as it is.
+    pub clip: Option<usize>,
+}
+
+/// Cuts the head from `first` on into chunks of at most `budget` estimated tokens. A message that
+/// is larger by itself is a chunk of its own with its texts cut.
+pub fn chunks(conversation: &Conversation, places: Range<usize>, budget: u64) -> Vec<Chunk> {
+    let entries = conversation.entries();
+    let visible = conversation.visible();
+    let mut all: Vec<Chunk> = Vec::new();
+    let mut sum = 0;
+    for place in places {
+        let Some(&at) = visible.get(place) else { break };
+        let parts = &entries[at].parts;
+        let cost: u64 = parts.iter().map(tokens::of_part).sum();
+        let clip = (cost > budget).then(|| {
+            let texts = parts
+                .iter()
+                .filter(|p| tokens::of_part(p) > 0)
+                .count()
+                .max(1) as u64;
+            ((budget * 3 / texts) as usize).max(200)
+        });
+        match all.last_mut() {
+            Some(open) if clip.is_none() && open.clip.is_none() && sum + cost <= budget => {
+                open.places.end = place + 1;
+                sum += cost;
+            }
+            _ => {
+                all.push(Chunk {
+                    places: place..place + 1,
+                    clip,
+                });
+                sum = cost;
+            }
+        }
+    }
+    all
+}
+
+/// Estimated tokens of the messages at these places of `visible`.
+pub fn tokens_in(conversation: &Conversation, places: Range<usize>) -> u64 {
+    let entries = conversation.entries();
+    let visible = conversation.visible();
+    let shown = visible.get(places).unwrap_or_default();
+    let parts = shown.iter().flat_map(|&at| &entries[at].parts);
+    parts.map(tokens::of_part).sum()
 }

@@ -31,41 +31,79 @@ pub fn summary_request(focus: &str) -> String {
     text
 }
 
-/// What stands in the place of a summary when no model is asked: facts that need no judgement.
-pub fn removal_summary(left_out: &[&Entry]) -> String {
+/// What the notes of the chunks before are handed to the next chunk with.
+pub fn notes_so_far(notes: &str) -> String {
+    format!("Notes of what came before what follows, to be folded into yours:\n\n{notes}")
+}
+
+/// What stands in the place of a summary when no model is asked: facts that need no judgement. It
+/// takes at most `budget` estimated tokens, about.
+pub fn removal_summary(left_out: &[&Entry], budget: u64) -> String {
+    let most = (budget as usize).saturating_mul(4).clamp(800, 24_000);
     let mut text = format!(
         "{} earlier messages were left out here to make room. They are stored: the recall tool finds \
          and fetches anything in them.\n",
         left_out.len()
     );
-    let earlier: Vec<&&Entry> = left_out.iter().filter(|e| e.message.summary).collect();
-    if let Some(summary) = earlier.last() {
+    if let Some(summary) = left_out.iter().rfind(|e| e.message.summary) {
         text.push_str("\nNotes of an earlier stretch:\n");
-        text.push_str(&clip(&summary.text(), 8_000));
+        text.push_str(&clip(&summary.text(), most / 2));
         text.push('\n');
     }
-    text.push_str("\nWhat the user asked for:\n");
-    for entry in left_out
+    let prompts: Vec<&&Entry> = left_out
         .iter()
         .filter(|e| e.message.role == Role::User && e.is_prompt())
-    {
-        text.push_str("- ");
-        text.push_str(&clip(&entry.text().replace('\n', " "), 400));
-        text.push('\n');
+        .collect();
+    if !prompts.is_empty() {
+        text.push_str("\nWhat the user asked for, oldest first:\n");
+    }
+    // The newest ones say most about what is going on.
+    let mut lines = Vec::new();
+    let mut room = most / 2;
+    for entry in prompts.iter().rev() {
+        let line = clip(&entry.text().replace('\n', " "), 400);
+        let Some(left) = room.checked_sub(line.len()) else {
+            break;
+        };
+        room = left;
+        lines.push(line);
+    }
+    if lines.len() < prompts.len() {
+        text.push_str(&format!("- ({} older ones)\n", prompts.len() - lines.len()));
+    }
+    for line in lines.iter().rev() {
+        text.push_str(&format!("- {line}\n"));
     }
     text
 }
 
-/// What is never summarised and is said again, verbatim, after a compaction: pinned parts, the plan,
-/// and the files read so far. Empty if there is none of it.
-pub fn carry_over(
-    conversation: &Conversation,
-    pins: &[PartId],
-    todo: &str,
-    files: &[(String, bool)],
-) -> String {
+/// What is never summarised.
+#[derive(Debug, Clone, Copy)]
+pub struct Carry<'a> {
+    /// Parts that the user pinned.
+    pub pins: &'a [PartId],
+    /// The plan as the `todo` tool left it.
+    pub todo: &'a str,
+    /// Files read so far, and whether each changed since.
+    pub files: &'a [(String, bool)],
+    /// The newest prompt, if it is not in the tail.
+    pub prompt: Option<&'a str>,
+    /// Estimated tokens that all of it may take, about.
+    pub budget: u64,
+}
+
+/// What is said again, verbatim, after a compaction: pinned parts, the plan, the files read so far,
+/// and the prompt that is being worked on. The last lines name the way back.
+pub fn carry_over(conversation: &Conversation, carry: &Carry<'_>) -> String {
+    let most = (carry.budget as usize).saturating_mul(4).max(2_000);
     let mut text = String::new();
-    let pinned: Vec<String> = pins
+    if let Some(prompt) = carry.prompt {
+        text.push_str("My newest message was:\n");
+        text.push_str(&clip(prompt, most));
+        text.push_str("\n\n");
+    }
+    let pinned: Vec<String> = carry
+        .pins
         .iter()
         .filter_map(|id| pinned_text(conversation, *id))
         .collect();
@@ -75,15 +113,22 @@ pub fn carry_over(
             text.push_str(&pin);
             text.push('\n');
         }
-    }
-    if !todo.is_empty() {
-        text.push_str("\nThe plan as it stands:\n");
-        text.push_str(todo);
         text.push('\n');
     }
-    if !files.is_empty() {
-        text.push_str("\nFiles read so far:\n");
-        for (path, changed) in files {
+    if !carry.todo.is_empty() {
+        text.push_str("The plan as it stands:\n");
+        text.push_str(carry.todo);
+        text.push_str("\n\n");
+    }
+    if !carry.files.is_empty() {
+        text.push_str("Files read so far:\n");
+        let mut room = most / 2;
+        for (shown, (path, changed)) in carry.files.iter().enumerate() {
+            let Some(left) = room.checked_sub(path.len()) else {
+                text.push_str(&format!("- and {} more\n", carry.files.len() - shown));
+                break;
+            };
+            room = left;
             let state = if *changed {
                 " (changed since it was read)"
             } else {
@@ -91,8 +136,12 @@ pub fn carry_over(
             };
             text.push_str(&format!("- {path}{state}\n"));
         }
+        text.push('\n');
     }
-    text.trim_start().to_owned()
+    text.push_str(
+        "All that is not shown any more is stored: `recall` searches it and fetches any part.",
+    );
+    text
 }
 
 fn pinned_text(conversation: &Conversation, id: PartId) -> Option<String> {

@@ -1,6 +1,6 @@
 //! The four strategies: when each is due and what it keeps.
 
-use super::{Plan, Strategy, View, split};
+use super::{Plan, Strategy, TailStart, View, split};
 use crate::context::overflow::is_overflow;
 
 /// The strategy with this name; none if there is none.
@@ -19,6 +19,13 @@ const ALL: [&dyn Strategy; 4] = [
     &MiddleRemoval,
     &Manual,
 ];
+
+/// True if the next request holds more than this share of the window, or would not fit at all.
+fn is_beyond(view: &View<'_>, share: f64) -> bool {
+    view.window.usable > 0
+        && (view.usage.next() as f64 > view.window.size as f64 * share
+            || is_overflow(&view.usage, view.window))
+}
 
 /// Compacts when the next request would not fit; the default.
 #[derive(Debug)]
@@ -39,6 +46,7 @@ impl Strategy for ReactiveOverflow {
             view,
             view.settings.keep_turns,
             view.window.usable.max(4_000) / 4,
+            TailStart::Prompt,
         )
     }
 }
@@ -53,13 +61,12 @@ impl Strategy for ProactiveThreshold {
     }
 
     fn is_due(&self, view: &View<'_>) -> bool {
-        view.window.usable > 0
-            && view.usage.next() as f64 > view.window.size as f64 * view.settings.threshold
+        is_beyond(view, view.settings.threshold)
     }
 
     fn plan(&self, view: &View<'_>) -> Option<Plan> {
         let keep = view.usage.next() as f64 * view.settings.threshold_keep;
-        split(view, u32::MAX, keep as u64)
+        split(view, u32::MAX, keep as u64, TailStart::Anywhere)
     }
 }
 
@@ -73,12 +80,12 @@ impl Strategy for MiddleRemoval {
     }
 
     fn is_due(&self, view: &View<'_>) -> bool {
-        view.window.usable > 0
-            && view.usage.next() as f64 > view.window.usable as f64 * view.settings.removal_at
+        is_beyond(view, view.settings.removal_at)
     }
 
     fn plan(&self, view: &View<'_>) -> Option<Plan> {
-        let mut plan = split(view, u32::MAX, view.window.usable / 4)?;
+        let keep = view.window.usable / 4;
+        let mut plan = split(view, u32::MAX, keep, TailStart::Anywhere)?;
         plan.summarise = false;
         Some(plan)
     }
@@ -102,6 +109,7 @@ impl Strategy for Manual {
             view,
             view.settings.keep_turns,
             view.window.usable.max(4_000) / 4,
+            TailStart::Prompt,
         )
     }
 }

@@ -318,7 +318,9 @@ fn a_session_that_is_open_elsewhere_is_refused_and_left_alone() {
     ]}));
     let model = w.model();
     let mut first = w
-        .command(&["exec", "--json", "--mode", "auto", "--model", &model, "wait"])
+        .command(&[
+            "exec", "--json", "--mode", "auto", "--model", &model, "wait",
+        ])
         .stdout(std::process::Stdio::piped())
         .spawn()
         .expect("dunlin runs");
@@ -333,7 +335,9 @@ fn a_session_that_is_open_elsewhere_is_refused_and_left_alone() {
             break;
         }
     }
-    let second = w.run(&["exec", "--model", &model, "-r", &id, "me too"]).code(1);
+    let second = w
+        .run(&["exec", "--model", &model, "-r", &id, "me too"])
+        .code(1);
     assert!(second.stderr.contains("open"), "{}", second.stderr);
     w.write("go", "");
     let last = lines.last().expect("a line").expect("a line");

@@ -1,0 +1,129 @@
+use super::*;
+use crate::context::test_world::World;
+
+fn ask(w: &World, input: Value) -> Result<String, String> {
+    let mut search = Search::from_json(&input)?;
+    // Slices of nothing: each call of `step` looks at one message.
+    for _ in 0..10_000 {
+        if let Some(answer) = search.step(&w.conversation, 0) {
+            return answer;
+        }
+    }
+    panic!("the search never ends");
+}
+
+fn found(w: &World, input: Value) -> Vec<String> {
+    let text = ask(w, input).expect("an answer");
+    let id = |line: &str| {
+        line.split(' ')
+            .next()
+            .filter(|w| w.starts_with("prt_"))
+            .map(str::to_owned)
+    };
+    text.lines().filter_map(id).collect()
+}
+
+#[test]
+fn what_was_cleared_and_what_was_summarised_is_found_and_fetched() {
+    let mut w = World::new();
+    w.prompt("one");
+    let old = w.tool(
+        "bash",
+        "{\"command\":\"make\"}",
+        "line one\nthe secret is 4711\nend",
+    );
+    w.compaction(None, "notes without it");
+    w.prompt("two");
+    let pruned = w.tool_pruned("read", "{\"file_path\":\"src/a.rs\"}", "fn lamp() {}");
+    assert_eq!(found(&w, json!({"query": "SECRET is"})), [old.to_string()]);
+    assert_eq!(
+        found(&w, json!({"query": "fn \\w+\\(", "regex": true})),
+        [pruned.to_string()]
+    );
+    let list = ask(&w, json!({"query": "secret"})).expect("a hit");
+    assert!(
+        list.contains("turn 1, bash (summarised)") && list.contains("2: the secret is 4711"),
+        "{list}"
+    );
+    let whole = ask(&w, json!({"part": old.to_string()})).expect("the part");
+    assert!(
+        whole.contains("input: {\"command\":\"make\"}\nline one\nthe secret is 4711\nend"),
+        "{whole}"
+    );
+    let whole = ask(&w, json!({"part": pruned.to_string()[4..]})).expect("the part");
+    assert!(
+        whole.contains("turn 2, read (cleared)") && whole.contains("fn lamp"),
+        "{whole}"
+    );
+    let paged = ask(
+        &w,
+        json!({"part": old.to_string(), "offset": 3, "limit": 1}),
+    )
+    .expect("a line");
+    assert!(paged.ends_with("3: the secret is 4711\n"), "{paged}");
+}
+
+#[test]
+fn tool_file_and_turn_narrow_the_search_and_hits_are_paged() {
+    let mut w = World::new();
+    w.prompt("one");
+    let a = w.tool("read", "{\"file_path\":\"src/a.rs\"}", "alpha beta");
+    let b = w.tool("bash", "{\"command\":\"cat src/a.rs\"}", "beta alpha");
+    w.prompt("two");
+    let c = w.tool("read", "{\"file_path\":\"src/b.rs\"}", "alpha");
+    w.tool("recall", "{\"query\":\"alpha\"}", "alpha beta");
+    let ids = |parts: &[PartId]| parts.iter().map(ToString::to_string).collect::<Vec<_>>();
+    assert_eq!(
+        found(&w, json!({"query": "alpha"})),
+        ids(&[c, b, a]),
+        "recall itself is left out"
+    );
+    assert_eq!(
+        found(&w, json!({"query": "beta alpha"})),
+        ids(&[b, a]),
+        "all words, any order"
+    );
+    assert_eq!(
+        found(&w, json!({"query": "alpha", "tool": "bash"})),
+        ids(&[b])
+    );
+    assert_eq!(found(&w, json!({"file": "src/a.rs"})), ids(&[b, a]));
+    assert_eq!(found(&w, json!({"turn": 2, "tool": "read"})), ids(&[c]));
+    let page = ask(&w, json!({"query": "alpha", "limit": 1, "offset": 1})).expect("a page");
+    assert!(
+        page.contains(&b.to_string()) && page.contains("offset: 2"),
+        "{page}"
+    );
+    assert!(!page.contains(&a.to_string()) && !page.contains(&c.to_string()));
+}
+
+#[test]
+fn bad_questions_are_answered_with_what_to_do() {
+    let w = World::new();
+    for (input, says) in [
+        (json!({}), "Say what to recall"),
+        (
+            json!({"query": "(", "regex": true}),
+            "not a regular expression",
+        ),
+        (json!({"part": "prt_0"}), "There is no part"),
+        (
+            json!({"part": "prt_00000000000000000000000000000000"}),
+            "There is no part",
+        ),
+        (json!({"turn": "x"}), "turn"),
+    ] {
+        let error = ask(&w, input.clone()).expect_err("refused");
+        assert!(error.contains(says), "{input}: {error}");
+    }
+    let nothing = ask(&w, json!({"query": "x"})).expect("an answer");
+    assert!(nothing.starts_with("Nothing in this session matches"));
+}
+
+#[test]
+fn long_lines_are_shown_around_the_match_at_character_boundaries() {
+    let line = format!("{}needle{}", "ä".repeat(5_000), "ö".repeat(5_000));
+    let shown = around(&line, 10_000);
+    assert!(shown.starts_with("…ä") && shown.contains("needle") && shown.ends_with("ö…"));
+    assert_eq!(shown.chars().count(), LINE_CHARS + 2);
+}

@@ -1,0 +1,543 @@
+//! Carrying a compaction out: the request message, the model's summary (in chunks if the history is
+//! larger than a window), its judgement, and removal where there is no summary.
+//!
+//! `room` decides that one is due. Nothing is deleted here: messages before a finished compaction
+//! are merely not shown to the model any more.
+
+use std::collections::VecDeque;
+
+use super::{State, Turn};
+use crate::agent::effect::{Effect, Purpose};
+use crate::agent::input::StreamId;
+use crate::agent::retry::{Decision, decide};
+use crate::context::compact::{self, Carry, Chunk, Plan, View};
+use crate::context::{Entry, overflow, prune};
+use crate::model::Delta;
+use crate::protocol::{
+    Event, Fault, FaultKind, Finish, MessageId, Millis, NoticeLevel, PartBody, PartId, Phase,
+    PromptInput, Role, TurnEnd,
+};
+
+/// What the model is told after a compaction in the middle of a turn.
+const GO_ON: &str = "Continue with the next steps, if there are any; otherwise say what is done.";
+
+/// A history that would take more requests than this is not summarised.
+const MOST_CHUNKS: usize = 40;
+
+/// How often chunks are made smaller because the provider says that they are too large.
+const MOST_SHRINKS: u32 = 4;
+
+/// Why a compaction begins.
+#[derive(Debug, Clone)]
+pub(super) struct Wanted {
+    auto: bool,
+    focus: String,
+    /// False for removal without a model.
+    model: bool,
+    /// Estimated tokens of a request that the provider refused as too large.
+    refused: Option<u64>,
+}
+
+impl Wanted {
+    pub(super) const fn by_user(focus: String) -> Self {
+        Self {
+            auto: false,
+            focus,
+            model: true,
+            refused: None,
+        }
+    }
+
+    pub(super) const fn automatic() -> Self {
+        Self {
+            auto: true,
+            focus: String::new(),
+            model: true,
+            refused: None,
+        }
+    }
+
+    pub(super) const fn forced(sent: u64, model: bool) -> Self {
+        Self {
+            auto: true,
+            focus: String::new(),
+            model,
+            refused: Some(sent),
+        }
+    }
+}
+
+/// A compaction under way.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Compacting {
+    stream: StreamId,
+    /// The user message with the compaction part, and that part.
+    request: MessageId,
+    part: PartId,
+    /// The assistant message with the summary, and its text part.
+    summary: MessageId,
+    text: Option<PartId>,
+    plan: Plan,
+    /// The messages that the summary replaces.
+    head: Vec<MessageId>,
+    focus: String,
+    /// Estimated tokens before, system prompt and tools included.
+    before: u64,
+    streamed: u64,
+    failed: u32,
+    usage: crate::model::Usage,
+    /// What is still to be summarised; the first is being asked for.
+    chunks: VecDeque<Chunk>,
+    /// The notes of the chunks before, and those of this chunk so far.
+    notes: String,
+    draft: String,
+    shrinks: u32,
+}
+
+impl Compacting {
+    pub(super) const fn stream(&self) -> StreamId {
+        self.stream
+    }
+
+    pub(super) const fn streamed(&self) -> u64 {
+        self.streamed
+    }
+
+    pub(super) const fn failed(&self) -> u32 {
+        self.failed
+    }
+
+    pub(super) const fn phase(&self) -> Phase {
+        Phase::Compacting {
+            messages: self.plan.messages,
+            tokens: self.plan.tokens,
+        }
+    }
+}
+
+impl Turn {
+    /// Begins a compaction; false if there is nothing to gain.
+    pub(super) fn start_compaction(&mut self, now: Millis, wanted: Wanted) -> bool {
+        let Some(plan) = self.compaction_plan(now, &wanted) else {
+            if !wanted.auto {
+                self.notice(NoticeLevel::Info, "There is nothing to compact yet.");
+            }
+            return false;
+        };
+        let chunks = if plan.summarise {
+            self.chunks(0..plan.head, plan.tokens, wanted.refused)
+        } else {
+            VecDeque::new()
+        };
+        let before = overflow::estimate(&self.conversation) + self.setup.overhead;
+        let entries = self.conversation.entries();
+        let shown = self.conversation.visible().into_iter().take(plan.head);
+        let head = shown.map(|at| entries[at].message.id).collect();
+        let request = self.new_message(now, Role::User, false);
+        let body = PartBody::Compaction {
+            auto: wanted.auto,
+            strategy: self.strategy().name().to_owned(),
+            before: self.usage.next(),
+            after: 0,
+            focus: wanted.focus.clone(),
+            tail: plan.tail,
+        };
+        let part = self.create_part(now, request, body, false);
+        let kept = self.carried(&plan);
+        let body = PartBody::Text {
+            text: kept,
+            synthetic: true,
+            ignored: false,
+        };
+        self.create_part(now, request, body, true);
+        let summary = self.new_message(now, Role::Assistant, true);
+        let compacting = Compacting {
+            stream: 0,
+            request,
+            part,
+            summary,
+            text: None,
+            plan,
+            head,
+            focus: wanted.focus,
+            before,
+            streamed: 0,
+            failed: 0,
+            usage: crate::model::Usage::default(),
+            chunks,
+            notes: String::new(),
+            draft: String::new(),
+            shrinks: 0,
+        };
+        if compacting.chunks.is_empty() {
+            self.remove_instead(now, compacting);
+        } else {
+            self.ask_for_summary(now, compacting);
+        }
+        true
+    }
+
+    /// The strategy's plan. A head that is too large to be summarised at once is pruned harder first.
+    fn compaction_plan(&mut self, now: Millis, wanted: &Wanted) -> Option<Plan> {
+        let mut plan = self.plan_for(wanted)?;
+        plan.summarise &= wanted.model;
+        let limit = self.summary_limit(wanted.refused);
+        if plan.summarise && plan.tokens + compact::request_tokens(&wanted.focus) > limit {
+            let harder = crate::config::used::ContextSettings {
+                prune_protect: self.setup.context.prune_protect.min(limit / 4),
+                prune_minimum: 1,
+                ..self.setup.context.clone()
+            };
+            let moment = prune::Moment::Overflow;
+            if let Some(pruning) = prune::plan(&self.conversation, &harder, moment) {
+                self.mark_pruned(now, &pruning);
+                plan = self.plan_for(wanted)?;
+                plan.summarise &= wanted.model;
+            }
+        }
+        Some(plan)
+    }
+
+    fn plan_for(&self, wanted: &Wanted) -> Option<Plan> {
+        let mut view: View<'_> = self.view();
+        if let Some(refused) = wanted.refused {
+            // The provider's window is smaller than we thought.
+            view.window.usable = view.window.usable.min(refused);
+        }
+        self.strategy().plan(&view)
+    }
+
+    /// Tokens that a request for a summary may hold.
+    fn summary_limit(&self, refused: Option<u64>) -> u64 {
+        let reserve = self.setup.context.output_reserve;
+        let known = |usable: u64| if usable == 0 { u64::MAX } else { usable };
+        let own = known(self.window().usable);
+        let other = self
+            .summarizer
+            .as_ref()
+            .map_or(own, |m| known(m.usable(reserve)));
+        other.min(refused.unwrap_or(u64::MAX))
+    }
+
+    /// One chunk if it fits, else several with room for the notes of those before; none if it would
+    /// take too many.
+    fn chunks(
+        &self,
+        places: std::ops::Range<usize>,
+        tokens: u64,
+        refused: Option<u64>,
+    ) -> VecDeque<Chunk> {
+        let limit = self.summary_limit(refused);
+        let room = limit.saturating_sub(compact::request_tokens("") + 64);
+        if tokens <= room {
+            return VecDeque::from([Chunk { places, clip: None }]);
+        }
+        let budget = (room - room / 4).max(500);
+        let chunks = compact::chunks(&self.conversation, places, budget);
+        if chunks.len() > MOST_CHUNKS {
+            return VecDeque::new();
+        }
+        chunks.into()
+    }
+
+    /// What is said again verbatim after the compaction.
+    fn carried(&self, plan: &Plan) -> String {
+        let steps_follow = self.running.as_ref().is_some_and(|r| !r.no_steps);
+        let newest = self.conversation.entries().iter().rfind(|e| e.is_prompt());
+        let hidden = newest.filter(|e| plan.tail.is_none_or(|tail| e.message.id < tail));
+        let prompt = hidden.filter(|_| steps_follow).map(Entry::text);
+        let usable = self.window().usable;
+        let carry = Carry {
+            pins: &self.pins,
+            todo: &self.todo,
+            files: &self.files_read,
+            prompt: prompt.as_deref(),
+            budget: if usable == 0 { 4_000 } else { usable / 16 },
+        };
+        compact::carry_over(&self.conversation, &carry)
+    }
+
+    pub(super) fn ask_for_summary(&mut self, now: Millis, mut compacting: Compacting) {
+        let Some(chunk) = compacting.chunks.front().cloned() else {
+            self.remove_instead(now, compacting);
+            return;
+        };
+        compacting.stream = self.next_stream;
+        self.next_stream += 1;
+        let purpose = Purpose::Summary {
+            chunk,
+            notes: compacting.notes.clone(),
+            focus: compacting.focus.clone(),
+        };
+        self.effects.push(Effect::Ask {
+            stream: compacting.stream,
+            purpose,
+        });
+        self.state = State::Compacting(compacting);
+        self.announce_status(now);
+    }
+
+    pub(super) fn summary_deltas(&mut self, now: Millis, deltas: Vec<Delta>) {
+        for delta in deltas {
+            let State::Compacting(compacting) = &mut self.state else {
+                return;
+            };
+            match delta {
+                Delta::Text { text, .. } => {
+                    compacting.streamed += text.len() as u64;
+                    let (summary, part) = (compacting.summary, compacting.text);
+                    if compacting.chunks.len() > 1 {
+                        compacting.draft.push_str(&text);
+                    } else if let Some(part) = part {
+                        self.append_text(summary, part, text);
+                    } else {
+                        let body = PartBody::Text {
+                            text,
+                            synthetic: false,
+                            ignored: false,
+                        };
+                        let made = self.create_part(now, summary, body, false);
+                        if let State::Compacting(compacting) = &mut self.state {
+                            compacting.text = Some(made);
+                        }
+                    }
+                }
+                Delta::Usage(usage) => compacting.usage = usage,
+                // Reasoning about a summary is nobody's; calls are not on offer.
+                _ => {}
+            }
+        }
+    }
+
+    pub(super) fn summary_ended(&mut self, now: Millis) {
+        let State::Compacting(mut compacting) = std::mem::take(&mut self.state) else {
+            return;
+        };
+        self.count_summary(&compacting);
+        compacting.usage = crate::model::Usage::default();
+        if compacting.chunks.len() > 1 {
+            compacting.chunks.pop_front();
+            compacting.failed = 0;
+            let draft = std::mem::take(&mut compacting.draft);
+            if !draft.trim().is_empty() {
+                compacting.notes = draft;
+            }
+            self.ask_for_summary(now, compacting);
+            return;
+        }
+        let text = self
+            .conversation
+            .entry(compacting.summary)
+            .map(Entry::text)
+            .unwrap_or_default();
+        if text.trim().is_empty() {
+            self.notice(
+                NoticeLevel::Warning,
+                "The model gave no summary; older messages were left out.",
+            );
+            self.remove_instead(now, compacting);
+            return;
+        }
+        self.complete(now, compacting, true);
+    }
+
+    /// Tokens and cost of one request of the summary, added to its message.
+    fn count_summary(&mut self, compacting: &Compacting) {
+        let used = compacting.usage.tokens();
+        let by = self.summarizer.as_ref().unwrap_or(&self.setup.model);
+        let (model, price) = (by.model.clone(), by.price.clone());
+        let cost = price.map(|p| p.cost(&used));
+        self.spent
+            .step(&used, if used.total() == 0 { Some(0.0) } else { cost });
+        self.update_message(compacting.summary, |m| {
+            m.model = model;
+            m.tokens += used;
+            m.cost = match (m.cost, cost) {
+                (Some(sum), Some(cost)) => Some(sum + cost),
+                (None, cost) => cost,
+                (sum, None) => sum,
+            };
+        });
+    }
+
+    pub(super) fn summary_failed(&mut self, now: Millis, fault: Fault) {
+        let State::Compacting(mut compacting) = std::mem::take(&mut self.state) else {
+            return;
+        };
+        compacting.failed += 1;
+        compacting.draft.clear();
+        if let Some(part) = compacting.text.take() {
+            self.update_part(part, |p| {
+                if let PartBody::Text { ignored, .. } = &mut p.body {
+                    *ignored = true;
+                }
+            });
+        }
+        if fault.kind == FaultKind::ContextOverflow && self.shrink(&mut compacting) {
+            self.ask_for_summary(now, compacting);
+            return;
+        }
+        let decision = decide(
+            &fault,
+            compacting.failed,
+            self.setup.turn.retries,
+            self.jitter(now),
+        );
+        match decision {
+            Decision::After(delay) if fault.kind != FaultKind::ContextOverflow => {
+                self.wait_for_summary(now, compacting, fault, delay);
+            }
+            _ => {
+                let text = format!(
+                    "No summary could be had: {fault} Older messages were left out instead."
+                );
+                self.notice(NoticeLevel::Warning, &text);
+                self.remove_instead(now, compacting);
+            }
+        }
+    }
+
+    /// The provider takes less than we thought: what is left is cut into chunks of half the size.
+    fn shrink(&self, compacting: &mut Compacting) -> bool {
+        let (Some(first), Some(last)) = (compacting.chunks.front(), compacting.chunks.back())
+        else {
+            return false;
+        };
+        let places = first.places.start..last.places.end;
+        let refused = compact::tokens_in(&self.conversation, first.places.clone());
+        let budget = refused.min(self.summary_limit(None)) / 2;
+        if compacting.shrinks >= MOST_SHRINKS || budget < 500 {
+            return false;
+        }
+        let chunks = compact::chunks(&self.conversation, places, budget);
+        if chunks.len() > MOST_CHUNKS {
+            return false;
+        }
+        compacting.shrinks += 1;
+        compacting.chunks = chunks.into();
+        true
+    }
+
+    /// Removal: says what is left out, without a model.
+    fn remove_instead(&mut self, now: Millis, compacting: Compacting) {
+        if let Some(part) = compacting.text {
+            self.update_part(part, |p| {
+                if let PartBody::Text { ignored, .. } = &mut p.body {
+                    *ignored = true;
+                }
+            });
+        }
+        let usable = self.window().usable;
+        let left_out: Vec<&Entry> = compacting
+            .head
+            .iter()
+            .filter_map(|id| self.conversation.entry(*id))
+            .collect();
+        let budget = if usable == 0 { 6_000 } else { usable / 16 };
+        let text = compact::removal_summary(&left_out, budget);
+        let body = PartBody::Text {
+            text,
+            synthetic: true,
+            ignored: false,
+        };
+        self.create_part(now, compacting.summary, body, true);
+        self.complete(now, compacting, false);
+    }
+
+    /// The summary is there: judged, recorded, and the turn goes on.
+    fn complete(&mut self, now: Millis, compacting: Compacting, by_model: bool) {
+        if let Some(part) = compacting.text {
+            self.update_part(part, |p| p.end = Some(now));
+        }
+        self.update_message(compacting.summary, |m| {
+            m.completed = Some(now);
+            m.finish = Some(Finish::Stop);
+        });
+        let after = overflow::estimate(&self.conversation) + self.setup.overhead;
+        if by_model && !self.strategy().validate(compacting.before, after) {
+            self.notice(
+                NoticeLevel::Warning,
+                "The summary was not shorter than what it replaces; older messages were left out.",
+            );
+            self.remove_instead(now, compacting);
+            return;
+        }
+        self.usage = overflow::Usage {
+            actual: None,
+            added: 0,
+            estimate: after,
+        };
+        self.pruned = 0;
+        self.record_compaction(now, &compacting, after);
+        let mid_turn = self.running.as_ref().is_some_and(|r| r.step > 0);
+        let moment = if mid_turn {
+            prune::Moment::Overflow
+        } else {
+            prune::Moment::Between
+        };
+        // The cache is cold now anyway.
+        if let Some(plan) = prune::plan(&self.conversation, &self.setup.context, moment) {
+            self.mark_pruned(now, &plan);
+        }
+        let after = self.usage.next();
+        let overflows = overflow::is_overflow(&self.usage, self.window());
+        let helped = compact::is_worth(compacting.before, after) && !overflows;
+        self.stuck_at = (!helped).then_some(after);
+        self.state = State::Idle;
+        if self.running.as_ref().is_none_or(|r| r.no_steps) {
+            self.end_turn(now, TurnEnd::Done);
+            return;
+        }
+        self.say_go_on(now, compacting.plan.tail.is_none());
+        self.begin_step(now);
+    }
+
+    fn record_compaction(&mut self, now: Millis, compacting: &Compacting, after_tokens: u64) {
+        let before_tokens = compacting.before;
+        self.update_part(compacting.part, |p| {
+            p.end = Some(now);
+            if let PartBody::Compaction { before, after, .. } = &mut p.body {
+                *before = before_tokens;
+                *after = after_tokens;
+            }
+        });
+        self.write_event(Event::Compacted {
+            strategy: self.strategy().name().to_owned(),
+            before_tokens,
+            after_tokens,
+        });
+        self.sync_soon();
+    }
+
+    /// The model must have something to answer: the user's guidance, the kept prompt, or this.
+    fn say_go_on(&mut self, now: Millis, no_tail: bool) {
+        let entries = self.conversation.entries();
+        let newest = self.conversation.visible().last().map(|&at| &entries[at]);
+        let answered = newest.is_none_or(|e| e.message.role == Role::Assistant);
+        if self.queue.guidance.is_empty() && (answered || no_tail) {
+            let input = PromptInput {
+                text: GO_ON.to_owned(),
+                files: Vec::new(),
+            };
+            self.user_message(now, &input, true);
+        }
+    }
+
+    /// An interrupted compaction changes nothing: its messages stay, unfinished, and are not sent.
+    pub(super) fn abandon_compaction(&mut self, now: Millis) {
+        let State::Compacting(compacting) = std::mem::take(&mut self.state) else {
+            return;
+        };
+        self.count_summary(&compacting);
+        let fault = Fault::new(
+            FaultKind::Interrupted,
+            "The compaction was interrupted.",
+            "",
+        );
+        self.update_message(compacting.summary, |m| {
+            m.finish = Some(Finish::Interrupted);
+            m.error = Some(fault);
+            m.completed = Some(now);
+        });
+    }
+}

@@ -1,0 +1,202 @@
+//! The promises of SPEC §4 over long conversations, short enough for every run; the long campaign
+//! prints the table of docs/context.md.
+
+use std::collections::BTreeMap;
+
+use dunlin::agent::recall::Search;
+use dunlin::config::used::ContextSettings;
+use dunlin::protocol::{PartBody, ToolState, TurnEnd};
+use serde_json::json;
+
+use super::simulation::{Figures, HEAVY, ORDINARY, Profile, Simulation};
+
+/// A row with other limits: what it takes to stay in the band to the end.
+const TIGHTER: &str = "protect 24K, minimum 10K";
+
+/// A conversation a quarter as large in everything, so that 30 turns do what 100 do in full.
+fn quarter(profile: Profile, turns: usize) -> (Profile, ContextSettings) {
+    let small = Profile {
+        turns,
+        window: profile.window / 4,
+        limit: profile.limit / 4,
+        ..profile
+    };
+    let context = ContextSettings {
+        prune_protect: 10_000,
+        prune_minimum: 5_000,
+        output_reserve: 8_000,
+        ..ContextSettings::default()
+    };
+    (small, context)
+}
+
+fn never_failed(figures: &Figures, turns: usize) {
+    assert_eq!(
+        figures.ends,
+        vec![TurnEnd::Done; turns],
+        "{:?}",
+        figures.faults
+    );
+    assert_eq!((figures.faults.len(), figures.refused), (0, 0));
+}
+
+#[test]
+fn ordinary_and_heavy_conversations_never_fail_and_never_exceed_the_limit() {
+    for (profile, turns) in [(ORDINARY, 30), (HEAVY, 6)] {
+        let (profile, context) = quarter(profile, turns);
+        let done = Simulation::new(profile, context).run();
+        never_failed(&done.figures, turns);
+        assert!(
+            done.figures.largest() <= profile.limit,
+            "{}",
+            done.figures.largest()
+        );
+        assert!(done.figures.prunings > 0);
+    }
+}
+
+#[test]
+fn every_strategy_survives_a_heavy_conversation() {
+    for strategy in ["reactive-overflow", "proactive-threshold", "middle-removal"] {
+        let (profile, mut context) = quarter(HEAVY, 4);
+        context.strategy = strategy.to_owned();
+        let done = Simulation::new(profile, context).run();
+        never_failed(&done.figures, 4);
+        assert!(done.figures.largest() <= profile.limit, "{strategy}");
+    }
+}
+
+#[test]
+fn a_provider_that_takes_less_than_its_model_claims_is_survived() {
+    let (mut profile, context) = quarter(HEAVY, 4);
+    profile.limit = 36_000;
+    let done = Simulation::new(profile, context).run();
+    assert_eq!(
+        done.figures.ends,
+        vec![TurnEnd::Done; 4],
+        "{:?}",
+        done.figures.faults
+    );
+    assert!(done.figures.refused > 0 && done.figures.compactions > 0);
+}
+
+#[test]
+fn requests_are_append_only_between_prunings_and_compactions() {
+    let profile = Profile {
+        turns: 40,
+        ..ORDINARY
+    };
+    let simulation = Simulation::new(profile, ContextSettings::default());
+    let figures = simulation.comparing_bytes().run().figures;
+    let (appended, all) = figures.appended;
+    assert!(appended * 100 >= all * 90, "{appended} of {all}");
+    let breaks = figures.prunings + figures.compactions;
+    assert!(
+        all - appended <= breaks,
+        "{} breaks, {breaks} reasons",
+        all - appended
+    );
+    assert!(figures.hit_rate() > 0.7, "{}", figures.hit_rate());
+}
+
+#[test]
+fn facts_in_outputs_that_were_pruned_or_compacted_are_all_recalled() {
+    let (mut profile, context) = quarter(HEAVY, 40);
+    profile.calls = 24;
+    let facts: BTreeMap<usize, String> = (1..=40)
+        .map(|n| (n, format!("\nFACT-{n}: the {n}. lamp is {}\n", n * 7919)))
+        .collect();
+    let done = Simulation::new(profile, context)
+        .with_facts(facts.clone())
+        .run();
+    assert!(
+        done.figures.compactions >= 5,
+        "{} compactions",
+        done.figures.compactions
+    );
+    let conversation = done.turn.conversation();
+    let shown = conversation.visible();
+    let mut gone = 0;
+    for (n, fact) in facts {
+        let found = |input: serde_json::Value| {
+            let mut search = Search::from_json(&input).expect("a search");
+            std::iter::repeat_with(|| search.step(conversation, 1 << 16))
+                .take(100_000)
+                .find_map(|answer| answer)
+                .expect("an end")
+                .expect("an answer")
+        };
+        let hits = found(json!({ "query": format!("FACT-{n}:") }));
+        assert!(hits.contains(fact.trim()), "{n}: {hits}");
+        let id = hits.split(' ').next().expect("an id").to_owned();
+        assert!(found(json!({ "part": id })).contains(fact.trim()), "{id}");
+        let in_context = shown.iter().any(|&at| {
+            conversation.entries()[at].parts.iter().any(|p| match &p.body {
+                PartBody::Tool(tool) => matches!(&tool.state,
+                    ToolState::Completed { output, compacted_at: None, .. } if output.contains(fact.trim())),
+                _ => false,
+            })
+        });
+        gone += usize::from(!in_context);
+    }
+    assert!(gone >= 36, "only {gone} facts had left the context");
+}
+
+/// `cargo test --release --test it context::campaign::long -- --ignored --nocapture`
+#[test]
+#[ignore = "the long campaign of docs/context.md: minutes in a debug build"]
+#[expect(clippy::print_stdout, reason = "its table is what it is for")]
+fn long_campaign_prints_its_table() {
+    println!(
+        "| profile | strategy, tiers | median t≥25 | t 25–50 | t 51–75 | t 76–100 | p95 | largest | prunings | compactions | summaries' input | cache hits | failed turns | refused |"
+    );
+    println!(
+        "| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |"
+    );
+    for (name, profile) in [("ordinary", ORDINARY), ("heavy", HEAVY)] {
+        for (label, strategy, prune, compact) in [
+            ("reactive-overflow", "reactive-overflow", true, true),
+            ("proactive-threshold", "proactive-threshold", true, true),
+            ("middle-removal", "middle-removal", true, true),
+            ("manual", "manual", true, true),
+            ("pruning only", "reactive-overflow", true, false),
+            ("compaction only", "reactive-overflow", false, true),
+            ("neither", "reactive-overflow", false, false),
+            (TIGHTER, "reactive-overflow", true, true),
+        ] {
+            let context = ContextSettings {
+                strategy: strategy.to_owned(),
+                prune,
+                compact,
+                prune_protect: if label == TIGHTER { 24_000 } else { 40_000 },
+                prune_minimum: if label == TIGHTER { 10_000 } else { 20_000 },
+                ..ContextSettings::default()
+            };
+            let figures = Simulation::new(profile, context).run().figures;
+            let k = |tokens: u64| format!("{:.1}K", tokens as f64 / 1_000.0);
+            let median = |from, to| k(figures.quantile(from, to, 0.5));
+            let failed = figures
+                .ends
+                .iter()
+                .filter(|end| **end != TurnEnd::Done)
+                .count();
+            println!(
+                "| {name} | {label} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {:.0} % | {failed} | {} |",
+                median(25, 100),
+                median(25, 50),
+                median(51, 75),
+                median(76, 100),
+                k(figures.quantile(25, 100, 0.95)),
+                k(figures.largest()),
+                figures.prunings,
+                figures.compactions,
+                k(figures.summary_tokens),
+                figures.hit_rate() * 100.0,
+                figures.refused,
+            );
+            if label == "reactive-overflow" {
+                never_failed(&figures, profile.turns);
+            }
+        }
+    }
+}
