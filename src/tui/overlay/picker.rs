@@ -144,7 +144,10 @@ impl Picker {
             },
             intents: vec![Intent::Theme(name.to_owned())],
         });
-        Self::new(Kind::Themes(now.to_owned()), "Themes", entries.collect())
+        let mut picker = Self::new(Kind::Themes(now.to_owned()), "Themes", entries.collect());
+        let chosen = picker.entries.iter().position(|entry| entry.label == now);
+        picker.selected = chosen.unwrap_or(0);
+        picker
     }
 
     /// The theme to go back to if nothing is chosen.

@@ -175,3 +175,20 @@ fn a_session_that_is_open_elsewhere_is_read_only_and_says_so() {
     quit(&mut second);
     quit(&mut first);
 }
+
+#[test]
+fn words_are_found_and_keys_go_from_place_to_place() {
+    let world = edits();
+    let mut terminal = edited(&world);
+    terminal.send("\x06");
+    terminal.shows("❯ /find");
+    terminal.send("two\r");
+    terminal.shows("2 of 2");
+    terminal.send("\x1bp");
+    terminal.shows("1 of 2");
+    terminal.send("\x1bn");
+    terminal.shows("2 of 2");
+    // The whole key: an escape byte right before another key would be alt with that key.
+    terminal.send("\x1b[27u");
+    quit(&mut terminal);
+}
