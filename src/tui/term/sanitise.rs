@@ -90,21 +90,22 @@ impl Safe {
                 charset::Suspicion::None => plain.push(c),
                 charset::Suspicion::Tab => plain.push_str("    "),
                 charset::Suspicion::Hidden => {
-                    if !plain.is_empty() {
-                        pieces.push((Self(Cow::Owned(std::mem::take(&mut plain))), false));
-                    }
+                    pieces.extend(Self::capped(&std::mem::take(&mut plain)));
                     let spelled = format!("⟨U+{:04X}⟩", u32::from(c));
                     pieces.push((Self(Cow::Owned(spelled)), true));
                 }
             }
         }
-        if !plain.is_empty() {
-            // Marks on marks could still cover the line above: cap them, and show that it was done.
-            let capped = Self::strip(&plain);
-            let cut = capped.as_str().len() != plain.len();
-            pieces.push((capped, cut));
-        }
+        pieces.extend(Self::capped(&plain));
         pieces
+    }
+
+    /// Marks on marks could still cover the line above: they are capped, and it shows that it was
+    /// done.
+    fn capped(plain: &str) -> Option<(Self, bool)> {
+        let capped = Self::strip(plain);
+        let cut = capped.as_str().len() != plain.len();
+        (!plain.is_empty()).then_some((capped, cut))
     }
 
     /// The text.
