@@ -242,9 +242,14 @@ impl Run {
                     self.code = exit::INTERRUPTED;
                     return true;
                 }
-                return self.is_over(*reason);
+                if !self.orders {
+                    return self.is_over(*reason);
+                }
             }
-            Event::Models { .. } if self.input == Input::Ended => self.input = Input::Taken,
+            Event::Models { .. } if self.input == Input::Ended => {
+                self.input = Input::Taken;
+                return self.is_over(TurnEnd::Done);
+            }
             Event::Onboarding { .. } => {
                 self.code = exit::ERROR;
                 return false;
@@ -257,7 +262,12 @@ impl Run {
             }
             _ => return false,
         }
-        self.orders && self.is_over(TurnEnd::Done)
+        if self.orders && self.is_over(TurnEnd::Done) {
+            // The next turn may be about to begin: it is over if it still is when this is answered.
+            self.input = Input::Ended;
+            drop(self.ops.send(Op::ListModels));
+        }
+        false
     }
 
     /// Nothing runs, nothing is about to, and no order can come.

@@ -211,7 +211,7 @@ impl Agent {
         let senders = (stream_sender, back_sender);
         let values = BTreeMap::new();
         let mut active = Active::build(&ports, info, Conversation::default(), values, senders);
-        active.grants = self.active.grants.clone();
+        active.grants.clone_from(&self.active.grants);
         active.turn.become_subagent(self.active.turn.granted());
         let family = &self.active.family;
         let turn = &self.active.turn;

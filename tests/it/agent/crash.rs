@@ -131,12 +131,17 @@ fn parts(messages: &[Value]) -> Vec<&Value> {
 /// Everything announced is there, in order, and not behind what was announced.
 fn check(announced: &Announced, messages: &[Value], context: &str) {
     let parts = parts(messages);
-    let mut at = 0;
+    let mut last: BTreeMap<String, usize> = BTreeMap::new();
     for id in &announced.order {
-        let found = parts[at..].iter().position(|p| p["id"] == id.as_str());
-        let found = found.unwrap_or_else(|| panic!("{context}: {id} is lost or out of order"));
-        at += found;
+        let at = parts.iter().position(|p| p["id"] == id.as_str());
+        let at = at.unwrap_or_else(|| panic!("{context}: {id} is lost"));
         let (said, kept) = (&announced.parts[id], parts[at]);
+        // Within a message the order is that of the announcements (a step's patch comes late).
+        let before = last.insert(kept["message"].to_string(), at);
+        assert!(
+            before.is_none_or(|b| b < at),
+            "{context}: {id} is out of order"
+        );
         assert_eq!(said["type"], kept["type"], "{context}: {id}");
         if let (Some(said), Some(kept)) = (said["text"].as_str(), kept["text"].as_str()) {
             assert!(

@@ -169,7 +169,7 @@ fn prompts_queue_while_a_turn_runs_and_can_be_changed_until_they_are_sent() {
 
 #[test]
 fn a_question_waits_for_its_answer_also_a_subagents() {
-    let bash = json!({"name": "bash", "input": {"command": "echo ran >> log"}});
+    let bash = json!({"name": "bash", "input": {"command": "touch made; echo ran >> log"}});
     let task = json!({"name": "task", "input":
         {"description": "d", "prompt": "the child", "agent": "general"}});
     let w = World::scripted(&json!({
