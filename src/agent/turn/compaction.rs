@@ -118,6 +118,7 @@ impl Compacting {
 impl Turn {
     /// Begins a compaction; false if there is nothing to gain.
     pub(super) fn start_compaction(&mut self, now: Millis, wanted: Wanted) -> bool {
+        let before = overflow::estimate(&self.conversation) + self.setup.overhead;
         let Some(plan) = self.compaction_plan(now, &wanted) else {
             if !wanted.auto {
                 self.notice(NoticeLevel::Info, "There is nothing to compact yet.");
@@ -129,7 +130,6 @@ impl Turn {
         } else {
             VecDeque::new()
         };
-        let before = overflow::estimate(&self.conversation) + self.setup.overhead;
         let entries = self.conversation.entries();
         let shown = self.conversation.visible().into_iter().take(plan.head);
         let head = shown.map(|at| entries[at].message.id).collect();
@@ -184,7 +184,8 @@ impl Turn {
         let limit = self.summary_limit(wanted.refused);
         if plan.summarise && plan.tokens + compact::request_tokens(&wanted.focus) > limit {
             let harder = crate::config::used::ContextSettings {
-                prune_protect: self.setup.context.prune_protect.min(limit / 4),
+                // What fits is left for the summary to be made of.
+                prune_protect: self.setup.context.prune_protect.min(limit / 4 * 3),
                 prune_minimum: 1,
                 ..self.setup.context.clone()
             };

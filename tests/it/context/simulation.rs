@@ -21,25 +21,25 @@ use dunlin::tools::{Access, Success};
 use serde_json::json;
 
 /// Estimated tokens of system prompt and tool schemas: what dunlin's own are, about.
-pub const OVERHEAD: u64 = 5_000;
+pub(super) const OVERHEAD: u64 = 5_000;
 
 /// What a conversation is like.
 #[derive(Debug, Clone, Copy)]
-pub struct Profile {
-    pub turns: usize,
+pub(super) struct Profile {
+    pub(super) turns: usize,
     /// Calls of a turn.
-    pub calls: usize,
+    pub(super) calls: usize,
     /// Most calls of one step.
-    pub together: usize,
+    pub(super) together: usize,
     /// Bytes of an output.
-    pub size: fn(&mut Rng) -> usize,
-    pub window: u64,
+    pub(super) size: fn(&mut Rng) -> usize,
+    pub(super) window: u64,
     /// What the provider really takes; a larger request is refused.
-    pub limit: u64,
+    pub(super) limit: u64,
 }
 
 /// 10 calls a turn, outputs of median 2 KB, up to 50 KB.
-pub const ORDINARY: Profile = Profile {
+pub(super) const ORDINARY: Profile = Profile {
     turns: 100,
     calls: 10,
     together: 3,
@@ -49,7 +49,7 @@ pub const ORDINARY: Profile = Profile {
 };
 
 /// 50 calls a turn, outputs of 1 to 50 KB.
-pub const HEAVY: Profile = Profile {
+pub(super) const HEAVY: Profile = Profile {
     turns: 100,
     calls: 50,
     together: 5,
@@ -69,7 +69,7 @@ fn uniform(rng: &mut Rng) -> usize {
 
 /// Numbers that are the same every time.
 #[derive(Debug)]
-pub struct Rng(u64);
+pub(super) struct Rng(u64);
 
 impl Rng {
     fn next(&mut self) -> u64 {
@@ -86,25 +86,25 @@ impl Rng {
 
 /// What was seen.
 #[derive(Debug, Default)]
-pub struct Figures {
+pub(super) struct Figures {
     /// Turn and tokens of each request for a step.
-    pub requests: Vec<(usize, u64)>,
-    pub summary_tokens: u64,
-    pub refused: usize,
-    pub ends: Vec<TurnEnd>,
-    pub faults: Vec<String>,
-    pub prunings: usize,
-    pub compactions: usize,
+    pub(super) requests: Vec<(usize, u64)>,
+    pub(super) summary_tokens: u64,
+    pub(super) refused: usize,
+    pub(super) ends: Vec<TurnEnd>,
+    pub(super) faults: Vec<String>,
+    pub(super) prunings: usize,
+    pub(super) compactions: usize,
     /// Requests that a compaction or a pruning came before.
-    pub broken: usize,
+    pub(super) broken: usize,
     /// Requests that were byte extensions of the one before; and of how many.
-    pub appended: (usize, usize),
-    pub cached: u64,
+    pub(super) appended: (usize, usize),
+    pub(super) cached: u64,
 }
 
 impl Figures {
     /// A quantile of the requests from a turn on.
-    pub fn quantile(&self, from: usize, to: usize, at: f64) -> u64 {
+    pub(super) fn quantile(&self, from: usize, to: usize, at: f64) -> u64 {
         let in_range = |(turn, _): &&(usize, u64)| *turn >= from && *turn <= to;
         let mut sizes: Vec<u64> = self
             .requests
@@ -117,20 +117,20 @@ impl Figures {
         sizes.get((last as f64 * at) as usize).copied().unwrap_or(0)
     }
 
-    pub fn largest(&self) -> u64 {
+    pub(super) fn largest(&self) -> u64 {
         self.quantile(0, usize::MAX, 1.0)
     }
 
-    pub fn hit_rate(&self) -> f64 {
+    pub(super) fn hit_rate(&self) -> f64 {
         let all: u64 = self.requests.iter().map(|(_, tokens)| tokens).sum();
         self.cached as f64 / all.max(1) as f64
     }
 }
 
 /// The conversation under way.
-pub struct Simulation {
-    pub turn: Turn,
-    pub figures: Figures,
+pub(super) struct Simulation {
+    pub(super) turn: Turn,
+    pub(super) figures: Figures,
     profile: Profile,
     now: i64,
     rng: Rng,
@@ -166,7 +166,7 @@ fn model(window: u64) -> ModelInfo {
 }
 
 impl Simulation {
-    pub fn new(profile: Profile, context: ContextSettings) -> Self {
+    pub(super) fn new(profile: Profile, context: ContextSettings) -> Self {
         let model = model(profile.window);
         let setup = Setup {
             info: SessionInfo {
@@ -212,18 +212,18 @@ impl Simulation {
         }
     }
 
-    pub fn comparing_bytes(mut self) -> Self {
+    pub(super) fn comparing_bytes(mut self) -> Self {
         let encoder = Encoder::new(Quirks::plain(Wire::Anthropic));
         self.bytes = Some((encoder, Bytes::new()));
         self
     }
 
-    pub fn with_facts(mut self, facts: BTreeMap<usize, String>) -> Self {
+    pub(super) fn with_facts(mut self, facts: BTreeMap<usize, String>) -> Self {
         self.facts = facts;
         self
     }
 
-    pub fn run(mut self) -> Self {
+    pub(super) fn run(mut self) -> Self {
         for turn in 1..=self.profile.turns {
             self.in_turn = turn;
             self.calls_left = self.profile.calls;
@@ -255,9 +255,15 @@ impl Simulation {
                         result: Ok(()),
                     });
                 }
-                announce.iter().for_each(|event| self.saw(event));
+                for event in &announce {
+                    self.saw(event);
+                }
             }
-            Effect::Announce(events) => events.iter().for_each(|event| self.saw(event)),
+            Effect::Announce(events) => {
+                for event in &events {
+                    self.saw(event);
+                }
+            }
             Effect::Ask { stream, purpose } => self.answer(stream, &purpose),
             Effect::Judge { part, .. } => {
                 let access = Access {
