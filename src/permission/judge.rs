@@ -429,7 +429,10 @@ impl Judge {
             || effects.redirected.iter().all(|t| {
                 t.paths.iter().all(|path| {
                     let rules = self.ruling(&["edit"], &|p| matches_path(p, path, &self.place));
-                    rules.allow.is_some() || self.place.temp.iter().any(|dir| path.starts_with(dir))
+                    // a worktree may itself lie in a temporary folder: its files are no leavings
+                    let passing = !path.starts_with(&self.place.worktree)
+                        && self.place.temp.iter().any(|dir| path.starts_with(dir));
+                    rules.allow.is_some() || passing
                 })
             });
         if let Some(rule) = allowed {

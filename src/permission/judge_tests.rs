@@ -1016,3 +1016,28 @@ proptest! {
         prop_assert_eq!(verdict(Mode::Auto, "[bash]\n'rm *' = 'deny'", &line).word(), "deny", "{}", line);
     }
 }
+
+#[test]
+fn a_redirect_into_a_worktree_that_lies_in_a_temporary_folder_asks() {
+    let place = Place {
+        worktree: PathBuf::from("/tmp/work"),
+        temp: vec![PathBuf::from("/tmp")],
+        ..Place::default()
+    };
+    let ask = |command: &str| {
+        let judge = Judge::new(Vec::new(), Mode::Ask, place.clone());
+        let what = What::Command {
+            command: command.to_owned(),
+            cwd: "/tmp/work".into(),
+        };
+        judge
+            .decide(&Request {
+                tool: "bash".to_owned(),
+                what,
+                can_write: true,
+            })
+            .word()
+    };
+    assert_eq!(ask("echo x >> log"), "ask");
+    assert_eq!(ask("echo x > /tmp/other"), "allow");
+}
