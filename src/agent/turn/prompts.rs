@@ -51,7 +51,6 @@ impl Turn {
             started: now,
             ..Running::default()
         });
-        self.queue.paused = false;
         self.write_event(Event::TurnStarted);
     }
 
@@ -244,6 +243,10 @@ impl Turn {
     }
 
     pub(super) fn write_queue(&mut self) {
+        // What is paused never goes on by itself; with nothing left there is nothing to pause.
+        if self.queue.guidance.is_empty() && self.queue.follow_ups.is_empty() {
+            self.queue.paused = false;
+        }
         let queue = self.queue.clone();
         self.write_value("queue", &queue);
         self.write_event(Event::QueueChanged { queue });
