@@ -581,7 +581,11 @@ fn an_interrupt_with_guidance_sends_it_at_once_and_any_other_pauses_the_queue() 
     assert_eq!(w.turn.queue().follow_ups.len(), 1, "nothing vanished");
     w.prompt("something else");
     w.run();
-    assert_eq!(w.texts(Role::User), ["go", "something else"], "it never fires by itself");
+    assert_eq!(
+        w.texts(Role::User),
+        ["go", "something else"],
+        "it never fires by itself"
+    );
     w.give(Input::Queue(crate::protocol::QueueEdit::Resume));
     w.run();
     assert_eq!(w.texts(Role::User), ["go", "something else", "later"]);

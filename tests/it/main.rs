@@ -6,6 +6,14 @@
     clippy::panic,
     reason = "a test that cannot go on must fail with what it saw"
 )]
+#![expect(
+    unreachable_pub,
+    clippy::assigning_clones,
+    clippy::disallowed_methods,
+    clippy::format_collect,
+    clippy::needless_pass_by_value,
+    reason = "one binary without users; polling a condition needs a short sleep"
+)]
 
 mod agent;
 mod cli;

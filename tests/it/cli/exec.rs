@@ -219,6 +219,11 @@ fn a_turn_over_http_streams_calls_a_tool_and_sends_its_result() {
     let asked = server.asked();
     assert_eq!(asked.len(), 2);
     assert_eq!(asked[0].path, "/v1/messages");
+    assert!(
+        asked[0]
+            .headers
+            .contains(&("x-api-key".to_owned(), "sk-test-secret".to_owned()))
+    );
     let messages = asked[1].body["messages"].as_array().expect("messages");
     let last = messages.last().expect("one").to_string();
     assert!(last.contains("tool_result") && last.contains("toolu_1") && last.contains("hello"));
@@ -343,4 +348,69 @@ fn a_session_that_is_open_elsewhere_is_refused_and_left_alone() {
     let last = lines.last().expect("a line").expect("a line");
     assert!(last.contains("\"done\""), "{last}");
     assert!(first.wait().expect("an end").success());
+}
+
+#[test]
+fn a_stream_that_falls_silent_times_out_with_a_sentence() {
+    let server = Server::start(vec![Reply::Hang(vec![text("I beg")])]);
+    let w = over_http(&server);
+    let ran = w
+        .run(&[
+            "exec",
+            "--config",
+            "loop.idle_timeout=200ms",
+            "--config",
+            "loop.retries=0",
+            "--model",
+            "anthropic/m",
+            "x",
+        ])
+        .code(1);
+    assert!(
+        ran.stderr.contains("silent") || ran.stderr.contains("time"),
+        "{}",
+        ran.stderr
+    );
+}
+
+#[test]
+fn the_users_rules_reach_the_model_and_so_do_facts_of_the_place() {
+    let server = Server::start(vec![Reply::Stream(vec![text("ok"), end("end_turn")])]);
+    let w = over_http(&server);
+    w.write("AGENTS.md", "Always answer in rhymes.\n");
+    std::fs::write(w.config().join("AGENTS.md"), "My name is Ada.\n").expect("a file");
+    let in_git = w.commit();
+    w.run(&["exec", "--model", "anthropic/m", "x"]).code(0);
+    let system = server.asked()[0].body["system"].to_string();
+    assert!(system.contains("Always answer in rhymes.") && system.contains("My name is Ada."));
+    assert_eq!(system.contains("branch main"), in_git, "{system}");
+}
+
+#[test]
+fn a_full_window_is_compacted_and_the_turn_goes_on() {
+    let call = |n: usize| json!({"calls": [{"name": "read", "input": {"file_path": format!("f{n}.txt")}}]});
+    let mut steps: Vec<Value> = (0..12).map(call).collect();
+    steps.push(json!({"text": "all read"}));
+    let w = World::scripted(&json!({
+        "model": {"context": 16_000, "max_output": 2_000, "enforce_limit": true},
+        "steps": steps,
+        "side": ["notes: f0 to f5 were read"]
+    }));
+    for n in 0..12 {
+        w.write(
+            &format!("f{n}.txt"),
+            &format!("line of file {n}\n").repeat(400),
+        );
+    }
+    let (ran, events) = w.events(&["go"]);
+    let ran = ran.code(0);
+    assert!(ran.stdout.contains("all read"));
+    assert!(!of_type(&events, "context.compacted").is_empty());
+    for event in of_type(&events, "context.compacted") {
+        assert!(
+            event["after_tokens"].as_u64() < event["before_tokens"].as_u64(),
+            "{event}"
+        );
+    }
+    assert_eq!(tools(&events).len(), 12);
 }

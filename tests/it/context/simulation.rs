@@ -95,8 +95,6 @@ pub(super) struct Figures {
     pub(super) faults: Vec<String>,
     pub(super) prunings: usize,
     pub(super) compactions: usize,
-    /// Requests that a compaction or a pruning came before.
-    pub(super) broken: usize,
     /// Requests that were byte extensions of the one before; and of how many.
     pub(super) appended: (usize, usize),
     pub(super) cached: u64,
