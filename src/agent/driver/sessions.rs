@@ -137,9 +137,19 @@ impl Agent {
         self.active.turn.ids_after(after);
         self.active.attach(&self.ports, opened.store);
         self.active.writable = opened.writable;
-        let cut = opened.writable && self.recover();
+        // The session is announced before what mends it: front ends know nothing of it until then.
+        let (cut, mending) = if opened.writable {
+            self.active.turn.recover(self.ports.now())
+        } else {
+            (false, Vec::new())
+        };
         self.announce_session(opened.writable, cut);
         self.send_page(None);
+        for effect in mending {
+            if let Some(input) = self.perform(effect) {
+                self.input(input);
+            }
+        }
         for text in opened.notices {
             self.notice(NoticeLevel::Warning, &text);
         }
@@ -174,18 +184,6 @@ impl Agent {
             info.mode = mode;
         }
         info
-    }
-
-    /// Closes what a crash left open; true if the last turn was cut.
-    fn recover(&mut self) -> bool {
-        let now = self.ports.now();
-        let (cut, effects) = self.active.turn.recover(now);
-        for effect in effects {
-            if let Some(input) = self.perform(effect) {
-                self.input(input);
-            }
-        }
-        cut
     }
 
     async fn replace(

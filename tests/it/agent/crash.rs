@@ -94,11 +94,13 @@ fn run(w: &World, first: bool, lines: Option<u64>) -> Announced {
         .expect("dunlin runs");
     let mut output = BufReader::new(child.stdout.take().expect("a pipe"));
     let (mut announced, mut count, mut line) = (Announced::default(), 0, String::new());
+    let mut all = String::new();
     loop {
         line.clear();
         if output.read_line(&mut line).expect("text") == 0 {
             break;
         }
+        all.push_str(&line);
         // The last line of a killed run may be cut.
         if let Ok(event) = serde_json::from_str(&line) {
             announced.event(&event);
@@ -110,6 +112,10 @@ fn run(w: &World, first: bool, lines: Option<u64>) -> Announced {
         }
     }
     child.wait().expect("an end");
+    assert!(
+        !announced.session.is_empty(),
+        "no session was begun:\n{all}"
+    );
     announced
 }
 

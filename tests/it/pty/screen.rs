@@ -73,7 +73,7 @@ fn two_hundred_resizes_end_with_the_right_screen() {
     // Screens of sizes on the way are drawn too: the last one has its footer in row 30.
     let screen = terminal.until("the screen after the storm", |screen| {
         let footer = screen.lines().nth(29).unwrap_or_default();
-        screen.contains("The last line.") && footer.ends_with("1%   $0.00   ? keys")
+        screen.contains("The last line.") && footer.ends_with("%   $0.00   ? keys")
     });
     assert_eq!(screen.matches("? keys").count(), 1, "{screen}");
     assert_eq!(screen.matches("The last line.").count(), 1, "{screen}");

@@ -288,6 +288,11 @@ impl Heard {
         numbers(&self.state.lock().expect("lock").0)
     }
 
+    /// Waits until so many complaints came.
+    pub(super) fn until_faults(&self, count: usize) {
+        self.wait(|_, faults| (faults.len() >= count).then_some(()));
+    }
+
     pub(super) fn faults(&self) -> Vec<Fault> {
         self.state.lock().expect("lock").1.clone()
     }
