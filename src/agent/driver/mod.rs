@@ -211,7 +211,12 @@ impl Agent {
             self.settle();
             for effect in effects {
                 if let Some(answer) = self.perform(effect) {
+                    let failed = matches!(answer, Input::StoreFailed(_));
                     waiting.insert(0, answer);
+                    // What builds on what could not be stored is not done, and said once.
+                    if failed {
+                        break;
+                    }
                 }
             }
         }

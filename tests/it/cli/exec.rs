@@ -414,3 +414,14 @@ fn a_full_window_is_compacted_and_the_turn_goes_on() {
     }
     assert_eq!(tools(&events).len(), 12);
 }
+
+#[test]
+fn a_data_folder_that_cannot_be_written_is_said_once_and_ends_with_code_1() {
+    let mut w = World::scripted(&json!({"steps": [{"text": "never"}]}));
+    w.write("file", "");
+    let below_a_file = w.worktree().join("file").join("data");
+    w.set("DUNLIN_DATA_DIR", &below_a_file.to_string_lossy());
+    let ran = w.exec(&["go"]).code(1);
+    assert_eq!(ran.stderr.matches("Could not").count(), 1, "{}", ran.stderr);
+    assert_eq!(ran.stdout, "");
+}
