@@ -12,7 +12,7 @@ use crate::protocol::{
 };
 use crate::tui::cells::{
     self, Answer, Call, Cell, Changes, Compaction, Edit, Exec, Explored, ExploredKind, Failure,
-    FileCell, Notice, Outcome, Prompt, Retry, Task, Thought, Todo, ToolFacts,
+    FileCell, Notice, Prompt, Retry, Task, Thought, Todo, ToolFacts,
 };
 use crate::tui::text::stream::Stream;
 
@@ -127,11 +127,8 @@ pub(super) fn part(list: &mut List, part: &Part) {
         } => {
             compaction(list, part, (*before, *after), *tail);
         }
-        PartBody::Subtask {
-            description, agent, ..
-        } => {
-            subtask(list, part, description, agent);
-        }
+        // The call of `task` shows the subagent; this part only records it.
+        PartBody::Subtask { .. } => {}
         PartBody::Retry { attempt, error, .. } => retry(list, *attempt, error, Some(part)),
     }
 }
@@ -304,31 +301,6 @@ fn supersede_plans(list: &mut List, part: PartId) {
             entry.revision += 1;
         }
     }
-}
-
-fn subtask(list: &mut List, part: &Part, description: &str, agent: &str) {
-    let facts = ToolFacts {
-        tool: "task".to_owned(),
-        title: description.to_owned(),
-        outcome: if part.end.is_some() {
-            Outcome::Done
-        } else {
-            Outcome::Running
-        },
-        asked: false,
-        pruned: false,
-        start: part.start,
-        end: part.end.unwrap_or(part.start),
-        output: cells::Kept::default(),
-    };
-    set(
-        list,
-        part,
-        Cell::Task(Task {
-            facts,
-            agent: agent.to_owned(),
-        }),
-    );
 }
 
 /// An attempt failed. Event and part say the same; the part comes with the message.
