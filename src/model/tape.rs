@@ -238,7 +238,9 @@ mod tests {
     fn bytes_come_back_as_they_were_cut_however_long_the_answer() {
         let tape = Tape::default();
         let event = |text: &str| {
-            format!("data: {{\"choices\":[{{\"index\":0,\"delta\":{{\"content\":\"{text}\"}}}}]}}\n\n")
+            format!(
+                "data: {{\"choices\":[{{\"index\":0,\"delta\":{{\"content\":\"{text}\"}}}}]}}\n\n"
+            )
         };
         let mut expected = String::new();
         for n in 0..20_000 {
@@ -268,7 +270,10 @@ mod tests {
         assert_eq!(found, expected);
         let half = reel.play(10, false).expect("whole");
         assert_eq!(half.batches.len(), 10);
-        assert_eq!(half.fault, None, "it was cut by the user, not by the server");
+        assert_eq!(
+            half.fault, None,
+            "it was cut by the user, not by the server"
+        );
     }
 
     #[test]
@@ -277,8 +282,16 @@ mod tests {
         tape.deltas(&[said("x")]);
         let mut reel = tape.take().expect("short");
         reel.rest.truncate(3);
-        assert!(reel.play(1, true).expect_err("cut").contains("not complete"));
+        assert!(
+            reel.play(1, true)
+                .expect_err("cut")
+                .contains("not complete")
+        );
         reel.packed = b"no zstd".to_vec();
-        assert!(reel.play(1, true).expect_err("damaged").contains("unpacked"));
+        assert!(
+            reel.play(1, true)
+                .expect_err("damaged")
+                .contains("unpacked")
+        );
     }
 }

@@ -262,7 +262,11 @@ mod tests {
             fs::write(newer(&place), &whole[..cut]).expect("cut");
             append(&place, &answer(2)).expect("append");
             let found = all(&place);
-            assert_eq!((numbers(&found), found.damaged), (vec![2], 1), "cut at {cut}");
+            assert_eq!(
+                (numbers(&found), found.damaged),
+                (vec![2], 1),
+                "cut at {cut}"
+            );
         }
         for bit in 0..whole.len() * 8 {
             let mut bytes = whole.clone();

@@ -72,7 +72,9 @@ impl Agent {
                 taken: taping.taken,
                 finished: reel.finished,
                 end,
-                checks: std::mem::take(&mut self.active.checks).into_iter().collect(),
+                checks: std::mem::take(&mut self.active.checks)
+                    .into_iter()
+                    .collect(),
             },
             packed: reel.packed,
             rest: reel.rest,

@@ -78,11 +78,11 @@ fn comparable(body: &PartBody, crashed: bool) -> Value {
         // what a dead process said is marked when the session goes on
         leave_out("", &["ignored"]);
     }
-    if value.pointer("/state/interrupted") == Some(&Value::Bool(true)) {
-        if let Some(state) = value["state"].as_object_mut() {
-            state.remove("title");
-            state.remove("metadata");
-        }
+    if value.pointer("/state/interrupted") == Some(&Value::Bool(true))
+        && let Some(state) = value["state"].as_object_mut()
+    {
+        state.remove("title");
+        state.remove("metadata");
     }
     if value["call"].as_str().is_some_and(is_made_up) {
         value["call"] = json!("");

@@ -93,8 +93,7 @@ impl<'a> Player<'a> {
 
     /// Texts and results must be what they were when the answers were recorded.
     fn check(&mut self, recorded: &RecordedFrames) {
-        let stored: HashMap<PartId, &Part> =
-            self.history.parts.iter().map(|p| (p.id, p)).collect();
+        let stored: HashMap<PartId, &Part> = self.history.parts.iter().map(|p| (p.id, p)).collect();
         // a later answer knows the newer state
         let checks: BTreeMap<PartId, u32> = recorded
             .answers
