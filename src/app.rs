@@ -16,7 +16,7 @@ use crate::model::provider::Registry;
 use crate::protocol::event::Place;
 use crate::protocol::link::{OpReceiver, Outbox};
 use crate::protocol::{Mode, ModelRef};
-use crate::session::Project;
+use crate::session::{GcPolicy, Project, start_upkeep};
 use crate::snapshot::Snapshots;
 use crate::tools::bash::{Environment as CommandEnvironment, Jobs};
 use crate::tools::blocking::Blocking;
@@ -212,6 +212,7 @@ pub fn ports(ground: Ground, wishes: &Wishes, outbox: Outbox) -> Result<Ports, A
         let level = crate::protocol::NoticeLevel::Warning;
         outbox.send([crate::protocol::Event::Notice { level, text }]);
     }
+    keep_tidy(&project, &config);
     Ok(Ports {
         chosen_model: wishes.model.clone(),
         chosen_mode: wishes.mode,
@@ -239,6 +240,26 @@ pub fn ports(ground: Ground, wishes: &Wishes, outbox: Outbox) -> Result<Ports, A
         depth: 0,
         config,
     })
+}
+
+/// What may be cleaned up now.
+pub fn gc_policy(config: &Config) -> GcPolicy {
+    GcPolicy {
+        now: jiff::Timestamp::now().as_millisecond(),
+        output_days: config.output.keep_days,
+        frames_days: config.store.frames_days,
+        archive_days: config.store.archive_days,
+        quota: config.store.quota,
+        dry_run: false,
+    }
+}
+
+/// Old outputs and idle sessions are cleaned up now and every hour, on a thread of their own.
+fn keep_tidy(project: &Project, config: &Config) {
+    let config = config.clone();
+    if let Err(error) = start_upkeep(project.clone(), move || gc_policy(&config)) {
+        tracing::warn!(%error, "nothing is cleaned up in the background");
+    }
 }
 
 /// The catalog and the HTTPS client cost milliseconds: made ready while the user types.

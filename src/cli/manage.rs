@@ -9,7 +9,7 @@ use std::io::Read;
 use clap::CommandFactory;
 use secrecy::SecretString;
 
-use super::arguments::{Arguments, Auth, Command, Models, Options, Permissions};
+use super::arguments::{Arguments, Auth, Command, Models, Options, Permissions, Sessions};
 use super::{fail, print};
 use crate::app::{self, Ground};
 use crate::config::explain::{explain, explain_json};
@@ -24,7 +24,10 @@ pub(super) fn run(options: &Options, command: Command) -> u8 {
     let done = match command {
         Command::Models(wanted) => models(options, &wanted),
         Command::Auth { what } => keys(options, what),
-        Command::Sessions { what } => sessions::run(options, what),
+        Command::Sessions { what } => {
+            let (json, all) = (false, false);
+            sessions::run(options, what.unwrap_or(Sessions::List { json, all }))
+        }
         Command::Search { query, all } => sessions::search(options, query, all),
         Command::Replay { session, json } => replay::run(options, &session, json),
         Command::Inspect { session, json } => sessions::inspect(options, &session, json),

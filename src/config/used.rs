@@ -245,6 +245,8 @@ impl Default for SnapshotSettings {
 pub struct StoreSettings {
     /// Days that recorded answers of models are kept for `dunlin replay`; 0 records none. Default 7.
     pub frames_days: u32,
+    /// Disk space of one project's sessions in bytes; 0 for no limit. Default 4 GiB.
+    pub quota: u64,
     /// Days after which an untouched session is archived. Default 14.
     pub archive_days: u32,
 }
@@ -253,6 +255,7 @@ impl Default for StoreSettings {
     fn default() -> Self {
         Self {
             frames_days: 7,
+            quota: 4 << 30,
             archive_days: 14,
         }
     }

@@ -192,12 +192,12 @@ impl SessionStore {
         }
     }
 
-    /// Asks once more if the view hangs: the second time a session read into memory answers.
+    /// Asks again if the view hangs: a view made again answers then, or a session read into memory.
     pub(super) fn answer<T: Send + 'static>(
         &self,
         ask: impl Fn(Reply<T>) -> Ask,
     ) -> Result<T, StoreError> {
-        for _ in 0..2 {
+        for _ in 0..3 {
             let (sender, answer) = channel();
             self.ask(ask(Box::new(move |result| drop(sender.send(result)))))?;
             match answer.recv_timeout(self.patience()) {
@@ -212,7 +212,7 @@ impl SessionStore {
         &self,
         ask: impl Fn(Reply<T>) -> Ask,
     ) -> Result<T, StoreError> {
-        for _ in 0..2 {
+        for _ in 0..3 {
             let (sender, answer) = tokio::sync::oneshot::channel();
             self.ask(ask(Box::new(move |result| drop(sender.send(result)))))?;
             match tokio::time::timeout(self.patience(), answer).await {
@@ -227,7 +227,9 @@ impl SessionStore {
     fn patience(&self) -> Duration {
         let journal = std::fs::metadata(self.inner.place.journal());
         let megabytes = journal.map_or(0, |facts| facts.len() >> 20);
-        PATIENCE + Duration::from_millis(250 * megabytes)
+        let faults = self.inner.place.faults.as_ref();
+        let patience = faults.map_or(PATIENCE, |faults| faults.patience);
+        patience + Duration::from_millis(250 * megabytes)
     }
 
     fn leave_view_behind(&self) {

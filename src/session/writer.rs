@@ -60,7 +60,7 @@ struct Writer {
 
 /// Starts the threads of a session.
 pub(super) fn start(start: Start) -> Result<Sender<Job>, StoreError> {
-    let view = Line::start(start.place.clone(), true)?;
+    let view = Line::start(start.place.clone(), Some(Arc::clone(&start.announce)))?;
     let syncer = Syncer::start(syncer::Job {
         place: start.place.clone(),
         journal: start.journal.file(),

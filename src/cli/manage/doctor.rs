@@ -104,13 +104,20 @@ fn sandbox(ground: &app::Ground) -> Finding {
 }
 
 fn store(ground: &app::Ground) -> Finding {
-    let opened = Project::open(&ground.paths.data_dir, &ground.worktree)
-        .and_then(|project| project.list().map(|sessions| sessions.len()));
-    match opened {
-        Ok(count) => Finding {
+    let data_dir = &ground.paths.data_dir;
+    let checked = Project::open(data_dir, &ground.worktree).and_then(|project| {
+        let sync = Project::probe(data_dir)?;
+        Ok((project.list()?.len(), sync))
+    });
+    match checked {
+        Ok((count, sync)) => Finding {
             good: true,
             what: "sessions",
-            state: format!("{count} here, in {}", ground.paths.data_dir.display()),
+            state: format!(
+                "{count} here, in {}; it can be written and locked, a sync takes {:.1} ms",
+                data_dir.display(),
+                sync.as_secs_f64() * 1_000.0
+            ),
             remedy: "",
         },
         Err(error) => Finding {

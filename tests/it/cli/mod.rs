@@ -1,3 +1,4 @@
 //! The command line as scripts use it: the real binary, the scripted provider, the contract.
 
 mod exec;
+mod stored;
