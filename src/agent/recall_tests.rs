@@ -139,9 +139,10 @@ fn the_handle_of_a_cleared_result_fetches_it_and_an_ambiguous_name_is_refused() 
     );
     // Ids of one session begin alike.
     let first = w.conversation.entries()[0].parts[0].id.to_string();
-    let error = ask(&w, json!({"part": first[..12]})).expect_err("many parts");
+    let beginning: String = first.chars().take(12).collect();
+    let error = ask(&w, json!({"part": beginning})).expect_err("many parts");
     assert!(
-        error.contains("parts are called") && error.contains(&first[..12]),
+        error.contains("parts are called") && error.contains(&beginning),
         "{error}"
     );
     assert!(

@@ -56,8 +56,8 @@ fn a_hit_is_none_and_a_miss_names_the_first_piece_that_changed_and_its_cost() {
         "{}",
         miss.changed
     );
-    let id = pruned.to_string();
-    let handle = format!("(recall prt_{})", &id[id.len() - 5..]);
+    let id = pruned.raw() & 0xf_ffff;
+    let handle = format!("(recall prt_{id:05x})");
     assert!(miss.changed.contains(&handle), "{}", miss.changed);
     assert!((miss.cost.expect("known") - 0.035).abs() < 1e-9);
     ledger.sent(4, &request(&mut w, "other"));
