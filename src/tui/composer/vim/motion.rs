@@ -4,6 +4,7 @@
 //! range of an operator.
 
 use std::ops::Range;
+use std::slice::SliceIndex;
 
 use unicode_segmentation::{GraphemeCursor, UnicodeSegmentation};
 
@@ -53,6 +54,11 @@ pub(super) enum Shape {
     Lines,
 }
 
+/// A part of the text; nothing where there is none.
+pub(super) fn part<I: SliceIndex<str, Output = str>>(text: &str, range: I) -> &str {
+    text.get(range).unwrap_or_default()
+}
+
 /// The place after the grapheme at `at`.
 pub(super) fn next(text: &str, at: usize) -> usize {
     let found = GraphemeCursor::new(at, text.len(), true).next_boundary(text, 0);
@@ -67,7 +73,7 @@ pub(super) fn prev(text: &str, at: usize) -> usize {
 
 /// The line around a place, without its line break.
 pub(super) fn line(text: &str, at: usize) -> Range<usize> {
-    let (before, after) = text.split_at(at);
+    let (before, after) = (part(text, ..at), part(text, at..));
     let start = before.rfind('\n').map_or(0, |at| at + 1);
     let end = after.find('\n').map_or(text.len(), |found| at + found);
     start..end
@@ -86,7 +92,7 @@ pub(super) fn resting(text: &str, at: usize) -> usize {
 /// The first place of a line that is not blank.
 pub(super) fn first_word(text: &str, at: usize) -> usize {
     let line = line(text, at);
-    let blank = text[line.clone()]
+    let blank = part(text, line.clone())
         .find(|c: char| !c.is_whitespace())
         .unwrap_or(line.len());
     resting(text, line.start + blank)
@@ -105,7 +111,7 @@ pub(super) enum Class {
 }
 
 pub(super) fn class(text: &str, at: usize, big: bool) -> Class {
-    match text[at..].chars().next() {
+    match part(text, at..).chars().next() {
         None => Class::Out,
         Some(c) if c.is_whitespace() => Class::Blank,
         Some(_) if big => Class::Word,
@@ -125,7 +131,7 @@ pub(super) fn class(text: &str, at: usize, big: bool) -> Class {
 
 /// True at the line break of an empty line: it counts as a word.
 fn is_empty_line(text: &str, at: usize) -> bool {
-    text[at..].starts_with('\n') && (at == 0 || text[..at].ends_with('\n'))
+    part(text, at..).starts_with('\n') && (at == 0 || part(text, ..at).ends_with('\n'))
 }
 
 fn word(text: &str, from: usize, big: bool) -> usize {
@@ -187,9 +193,9 @@ fn word_back_end(text: &str, from: usize, big: bool) -> usize {
 /// past the one it stands before.
 fn found(text: &str, at: usize, find: Find, count: usize, again: bool) -> Option<usize> {
     let line = line(text, at);
-    let is = |place: &usize| text[*place..].starts_with(find.what);
+    let is = |place: &usize| part(text, *place..).starts_with(find.what);
     let skip = usize::from(again && find.till);
-    let places: Vec<usize> = text[line.clone()]
+    let places: Vec<usize> = part(text, line.clone())
         .grapheme_indices(true)
         .map(|(offset, _)| line.start + offset)
         .collect();
@@ -209,8 +215,8 @@ fn matching(text: &str, at: usize) -> Option<usize> {
     const PAIRS: [(char, char); 3] = [('(', ')'), ('[', ']'), ('{', '}')];
     let line = line(text, at);
     let is_bracket = |c: char| PAIRS.iter().any(|(a, b)| c == *a || c == *b);
-    let from = at + text[at..line.end.max(at)].find(is_bracket)?;
-    let here = text[from..].chars().next()?;
+    let from = at + part(text, at..line.end.max(at)).find(is_bracket)?;
+    let here = part(text, from..).chars().next()?;
     let (open, close) = PAIRS.into_iter().find(|(a, b)| here == *a || here == *b)?;
     let mut depth = 0_usize;
     let mut step = |c: char, deeper: char| {
@@ -222,11 +228,11 @@ fn matching(text: &str, at: usize) -> Option<usize> {
         depth == 0
     };
     if here == open {
-        let mut rest = text[from..].char_indices();
+        let mut rest = part(text, from..).char_indices();
         rest.find(|(_, c)| step(*c, open))
             .map(|(offset, _)| from + offset)
     } else {
-        let mut rest = text[..from + here.len_utf8()].char_indices().rev();
+        let mut rest = part(text, ..from + here.len_utf8()).char_indices().rev();
         rest.find(|(_, c)| step(*c, close))
             .map(|(offset, _)| offset)
     }
@@ -246,7 +252,7 @@ fn vertical(text: &str, at: usize, goal: usize, delta: isize) -> Option<usize> {
             self::line(text, below)
         };
     }
-    let place = text[line.clone()].grapheme_indices(true).nth(goal);
+    let place = part(text, line.clone()).grapheme_indices(true).nth(goal);
     let place = place.map_or(line.end, |(offset, _)| line.start + offset);
     Some(resting(text, place))
 }
@@ -288,7 +294,7 @@ fn paragraph(text: &str, from: usize, down: bool) -> usize {
 
 /// The column of a place within its line, in graphemes.
 pub(super) fn column(text: &str, at: usize) -> usize {
-    text[line(text, at).start..at].graphemes(true).count()
+    part(text, line(text, at).start..at).graphemes(true).count()
 }
 
 /// What a motion needs to know besides the text.

@@ -5,7 +5,7 @@
 
 use std::ops::Range;
 
-use super::motion::{Class, class, line, next, prev};
+use super::motion::{Class, class, line, next, part, prev};
 
 /// A text object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -111,7 +111,7 @@ fn quoted(text: &str, at: usize, sign: char, around: bool) -> Option<Range<usize
     let here = line(text, at);
     let mut signs = Vec::new();
     let mut escaped = false;
-    for (offset, c) in text[here.clone()].char_indices() {
+    for (offset, c) in part(text, here.clone()).char_indices() {
         if c == sign && !escaped {
             signs.push(here.start + offset);
         }
@@ -123,13 +123,13 @@ fn quoted(text: &str, at: usize, sign: char, around: bool) -> Option<Range<usize
         return Some(open + 1..close);
     }
     let mut range = open..close + 1;
-    let blank = |at: usize| text[at..here.end].starts_with([' ', '\t']);
+    let blank = |at: usize| part(text, at..here.end).starts_with([' ', '\t']);
     if blank(range.end) {
         while blank(range.end) {
             range.end += 1;
         }
     } else {
-        while range.start > here.start && text[..range.start].ends_with([' ', '\t']) {
+        while range.start > here.start && part(text, ..range.start).ends_with([' ', '\t']) {
             range.start -= 1;
         }
     }
@@ -147,7 +147,7 @@ fn bracketed(
     let mut depth = 0_usize;
     let mut left = count;
     let upto = next(text, at).min(text.len());
-    for (place, c) in text[..upto].char_indices().rev() {
+    for (place, c) in part(text, ..upto).char_indices().rev() {
         if c == close && place != at {
             depth += 1;
         } else if c == open {
@@ -164,7 +164,7 @@ fn bracketed(
     }
     let start = start?;
     depth = 0;
-    let end = text[start..].char_indices().find_map(|(offset, c)| {
+    let end = part(text, start..).char_indices().find_map(|(offset, c)| {
         if c == open {
             depth += 1;
         } else if c == close {
@@ -180,7 +180,7 @@ fn bracketed(
 }
 
 fn paragraph(text: &str, at: usize, around: bool) -> Option<Range<usize>> {
-    let blank = |at: usize| text[line(text, at)].trim().is_empty();
+    let blank = |at: usize| part(text, line(text, at)).trim().is_empty();
     let kind = blank(at);
     let here = line(text, at);
     let (mut start, mut end) = (here.start, here.end);

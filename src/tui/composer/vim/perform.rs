@@ -8,7 +8,7 @@ use std::ops::Range;
 use unicode_segmentation::UnicodeSegmentation;
 
 use super::motion::{
-    self, Class, From, Motion, Shape, class, first_word, go, line, next, prev, resting,
+    self, Class, From, Motion, Shape, class, first_word, go, line, next, part, prev, resting,
 };
 use super::object;
 use super::parse::{Action, Case, Command, Insert, Operator, Target};
@@ -161,7 +161,7 @@ impl Vim {
                 self.begin_insert(1, false, buffer);
             }
             Operator::Case(case) => {
-                let changed = in_case(&buffer.text()[range.clone()], case);
+                let changed = in_case(part(buffer.text(), range.clone()), case);
                 let start = range.start;
                 buffer.replace(range, &changed);
                 buffer.move_to(start);
@@ -170,7 +170,7 @@ impl Vim {
     }
 
     fn keep(&mut self, range: &Range<usize>, lines: bool, buffer: &Buffer) {
-        let text = buffer.text()[range.clone()].to_owned();
+        let text = part(buffer.text(), range.clone()).to_owned();
         if lines || !text.is_empty() {
             self.register = Register { text, lines };
         }
@@ -195,7 +195,7 @@ impl Vim {
             Insert::After if at < here.end => next(text, at),
             Insert::After => at,
             Insert::LineStart => {
-                let blank = text[here.clone()].find(|c: char| !c.is_whitespace());
+                let blank = part(text, here.clone()).find(|c: char| !c.is_whitespace());
                 here.start + blank.unwrap_or(here.len())
             }
             Insert::LineEnd | Insert::Below => here.end,
@@ -214,7 +214,7 @@ impl Vim {
 
     fn replace(&mut self, letter: char, count: usize, buffer: &mut Buffer) {
         if let Some(range) = self.selection(buffer) {
-            let changed: String = buffer.text()[range.clone()]
+            let changed: String = part(buffer.text(), range.clone())
                 .graphemes(true)
                 .map(|g| if g == "\n" { '\n' } else { letter })
                 .collect();
@@ -225,7 +225,7 @@ impl Vim {
             return;
         }
         let at = buffer.cursor();
-        let rest = &buffer.text()[at..line(buffer.text(), at).end];
+        let rest = part(buffer.text(), at..line(buffer.text(), at).end);
         if rest.graphemes(true).count() < count {
             return;
         }
@@ -282,7 +282,10 @@ impl Vim {
     fn join(&mut self, count: usize, buffer: &mut Buffer) {
         let mut joins = count.max(2) - 1;
         if let Some(range) = self.selection(buffer) {
-            joins = buffer.text()[range.clone()].matches('\n').count().max(1);
+            joins = part(buffer.text(), range.clone())
+                .matches('\n')
+                .count()
+                .max(1);
             buffer.move_to(range.start);
             self.mode = Mode::Normal;
         }
@@ -294,9 +297,9 @@ impl Vim {
                 break;
             };
             let blank = below.len() - below.trim_start_matches([' ', '\t']).len();
-            let bare = below[blank..].is_empty()
-                || below[blank..].starts_with(['\n', ')'])
-                || text[..end].ends_with([' ', '\n'])
+            let bare = part(below, blank..).is_empty()
+                || part(below, blank..).starts_with(['\n', ')'])
+                || part(text, ..end).ends_with([' ', '\n'])
                 || end == 0;
             let with = if bare { "" } else { " " };
             buffer.replace(end..end + 1 + blank, with);
@@ -353,8 +356,8 @@ fn passed(text: &str, at: usize, (to, shape): (usize, Shape), motion: Motion) ->
         Shape::Inclusive => (from..next(text, upto), false),
         Shape::Exclusive if matches!(motion, Motion::Word(_)) => {
             // The last word of a line ends the range, not the first of the next line.
-            let words = text[from..upto].trim_end_matches(char::is_whitespace);
-            let after = &text[from + words.len()..upto];
+            let words = part(text, from..upto).trim_end_matches(char::is_whitespace);
+            let after = part(text, from + words.len()..upto);
             let end = match after.find('\n') {
                 Some(offset) if upto > line(text, from).end => from + words.len() + offset,
                 _ => upto,
@@ -394,8 +397,8 @@ fn in_case(text: &str, case: Case) -> String {
 
 fn swap_case(count: usize, buffer: &mut Buffer) {
     let at = buffer.cursor();
-    let rest = &buffer.text()[at..line(buffer.text(), at).end];
+    let rest = part(buffer.text(), at..line(buffer.text(), at).end);
     let length: usize = rest.graphemes(true).take(count).map(str::len).sum();
-    let swapped = in_case(&rest[..length], Case::Swap);
+    let swapped = in_case(part(rest, ..length), Case::Swap);
     buffer.replace(at..at + length, &swapped);
 }
