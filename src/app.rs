@@ -233,7 +233,6 @@ pub fn ports(ground: Ground, wishes: &Wishes, outbox: Outbox) -> Result<Ports, A
         blocking,
         grants,
         trusted,
-        network: Arc::new(sandbox.network(&config.sandbox)),
         outbox,
         headless: wishes.headless && !wishes.answers,
         depth: 0,

@@ -78,6 +78,11 @@ pub const KEYS: &[Key] = &[
         "Retries of a failed request; rate limits and overload have no limit.",
     ),
     key(
+        "loop.overload_wait",
+        Kind::Duration(|c, _| &mut c.turn.overload_wait),
+        "Longest wait between two attempts while the model is overloaded; what the provider asks for wins.",
+    ),
+    key(
         "loop.idle_timeout",
         Kind::Duration(|c, _| &mut c.turn.idle_timeout),
         "A stream that is silent for so long has timed out.",
