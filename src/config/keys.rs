@@ -368,6 +368,21 @@ pub const KEYS: &[Key] = &[
         "Folders besides the worktree and the temporary folder that commands may write.",
     ),
     key(
+        "web.timeout",
+        Kind::Duration(|c, _| &mut c.web.timeout),
+        "A page that web_fetch asks for must be there after so long.",
+    ),
+    key(
+        "web.max_bytes",
+        Kind::Size(|c, _| &mut c.web.max_bytes),
+        "Bytes of a page that web_fetch takes at most.",
+    ),
+    key(
+        "web.private",
+        Kind::Bool(|c, _| &mut c.web.private),
+        "True lets web_fetch reach this machine and private networks.",
+    ),
+    key(
         "permission",
         Kind::Rules,
         "Permission rules: a tool with one word, or a tool with a table of patterns and words (docs/permissions.md).",

@@ -45,6 +45,8 @@ pub struct Config {
     pub providers: BTreeMap<String, ProviderSettings>,
     /// `[sandbox]`
     pub sandbox: SandboxSettings,
+    /// `[web]`
+    pub web: WebSettings,
 }
 
 /// `[loop]`
@@ -373,6 +375,27 @@ pub struct ModelSettings {
     pub cache_read_price: Option<f64>,
     /// Price of input written to the cache.
     pub cache_write_price: Option<f64>,
+}
+
+/// `[web]`
+#[derive(Debug, Clone, PartialEq)]
+pub struct WebSettings {
+    /// A page must be there after so long. Default 30 s.
+    pub timeout: Duration,
+    /// Bytes of a page that are taken at most. Default 5 MiB.
+    pub max_bytes: u64,
+    /// True allows addresses of this machine and of private networks.
+    pub private: bool,
+}
+
+impl Default for WebSettings {
+    fn default() -> Self {
+        Self {
+            timeout: Duration::from_secs(30),
+            max_bytes: 5 << 20,
+            private: false,
+        }
+    }
 }
 
 /// `[sandbox]`

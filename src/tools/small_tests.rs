@@ -117,6 +117,10 @@ fn every_tool_has_a_schema_a_description_with_an_example_and_a_unique_name() {
         environment: bash::Environment::of_process(&[], &std::collections::BTreeMap::new()),
         wrapper: None,
         jobs: Arc::new(bash::Jobs::new()),
+        web: Arc::new(crate::web::Web::new(
+            crate::config::used::WebSettings::default(),
+            Arc::new(crate::model::http::Http::new(None)),
+        )),
         skills: Vec::new(),
         blocking: blocking::Blocking::default(),
     };
