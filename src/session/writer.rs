@@ -161,6 +161,7 @@ impl Writer {
             return Ok(());
         }
         let mut mended = HashSet::new();
+        let mut mended_parts = HashSet::new();
         for record in records {
             match record {
                 Record::Message(message) => {
@@ -172,7 +173,12 @@ impl Writer {
                 {
                     return Err(StoreError::Gap(format!("message {}", part.message)));
                 }
-                Record::Append { part, .. } if self.lost_parts.contains(part) => {
+                Record::Part(part) => {
+                    mended_parts.insert(part.id);
+                }
+                Record::Append { part, .. }
+                    if self.lost_parts.contains(part) && !mended_parts.contains(part) =>
+                {
                     return Err(StoreError::Gap(format!("part {part}")));
                 }
                 _ => {}

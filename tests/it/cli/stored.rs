@@ -19,27 +19,69 @@ fn sessions_are_listed_renamed_packed_found_and_deleted() {
     let w = World::new();
     let said = w.run(&["sessions"]).code(0).stdout;
     assert!(said.contains("no sessions in this folder"), "{said}");
-    assert!(w.run(&["search", "x"]).code(1).stderr.contains("Nothing was found"));
+    assert!(
+        w.run(&["search", "x"])
+            .code(1)
+            .stderr
+            .contains("Nothing was found")
+    );
 
     let w = talked();
     let id = w.newest();
     let said = w.run(&["sessions"]).code(0).stdout;
     let lines: Vec<&str> = said.lines().collect();
-    assert!(lines[0].starts_with("session ") && lines[0].ends_with("title"), "{said}");
+    assert!(
+        lines[0].starts_with("session ") && lines[0].ends_with("title"),
+        "{said}"
+    );
     assert!(lines[1].starts_with(&id), "{said}");
     assert!(lines[2].starts_with("1 session here: "), "{said}");
-    assert!(w.run(&["sessions", "rename", &id, " "]).code(2).stderr.contains("not empty"));
-    w.run(&["sessions", "rename", &id, "a \u{1b}[31mred name"]).code(0);
+    assert!(
+        w.run(&["sessions", "rename", &id, " "])
+            .code(2)
+            .stderr
+            .contains("not empty")
+    );
+    w.run(&["sessions", "rename", &id, "a \u{1b}[31mred name"])
+        .code(0);
     let said = w.run(&["sessions", "list", "--all"]).code(0).stdout;
-    assert!(said.contains("red name") && !said.contains('\u{1b}'), "{said}");
+    assert!(
+        said.contains("red name") && !said.contains('\u{1b}'),
+        "{said}"
+    );
     assert!(said.contains(&w.worktree().display().to_string()), "{said}");
     let said = w.run(&["sessions", "archive", &id]).code(0).stdout;
     assert!(said.starts_with("Packed, which freed"), "{said}");
-    assert!(w.run(&["sessions", "archive", &id]).code(0).stdout.contains("already"));
-    assert!(w.run(&["sessions", "list"]).code(0).stdout.contains("[packed]"));
-    assert!(w.run(&["search", "HELLO back"]).code(0).stdout.contains(&id));
-    assert!(w.run(&["sessions", "show", &id]).code(0).stdout.contains("hello back"));
-    assert!(w.run(&["sessions", "delete", &id]).code(1).stderr.contains("Nothing was deleted"));
+    assert!(
+        w.run(&["sessions", "archive", &id])
+            .code(0)
+            .stdout
+            .contains("already")
+    );
+    assert!(
+        w.run(&["sessions", "list"])
+            .code(0)
+            .stdout
+            .contains("[packed]")
+    );
+    assert!(
+        w.run(&["search", "HELLO back"])
+            .code(0)
+            .stdout
+            .contains(&id)
+    );
+    assert!(
+        w.run(&["sessions", "show", &id])
+            .code(0)
+            .stdout
+            .contains("hello back")
+    );
+    assert!(
+        w.run(&["sessions", "delete", &id])
+            .code(1)
+            .stderr
+            .contains("Nothing was deleted")
+    );
     w.run(&["sessions", "delete", &id, "--yes"]).code(0);
     let gone = w.run(&["sessions", "show", &id]).code(1).stderr;
     assert!(gone.contains("There is no session"), "{gone}");
@@ -54,11 +96,17 @@ fn what_an_export_gives_an_import_takes() {
         let file = w.root().join(format!("export.{format}"));
         let text = w.run(&["sessions", "export", "--format", format, &w.newest()]);
         fs::write(&file, text.code(0).stdout).expect("write");
-        let id = w.run(&["sessions", "import", &file.display().to_string()]).code(0).stdout;
+        let id = w
+            .run(&["sessions", "import", &file.display().to_string()])
+            .code(0)
+            .stdout;
         let shown = w.run(&["sessions", "show", id.trim()]).code(0).stdout;
         assert!(shown.contains("hello back"), "{shown}");
     }
-    let bad = w.run(&["sessions", "import", "nowhere.json"]).code(2).stderr;
+    let bad = w
+        .run(&["sessions", "import", "nowhere.json"])
+        .code(2)
+        .stderr;
     assert!(bad.contains("nowhere.json cannot be read"), "{bad}");
 }
 
@@ -72,11 +120,23 @@ fn old_outputs_are_cleaned_up_while_the_program_runs() {
     ]}));
     w.exec(&["--mode", "auto", "print a lot"]).code(0);
     let projects = fs::read_dir(w.data().join("projects")).expect("projects");
-    let project = projects.map(|p| p.expect("one").path()).next().expect("one");
+    let project = projects
+        .map(|p| p.expect("one").path())
+        .next()
+        .expect("one");
     let out = project.join("sessions").join(w.newest()).join("out");
-    let full = fs::read_dir(&out).expect("out").next().expect("one").expect("one").path();
+    let full = fs::read_dir(&out)
+        .expect("out")
+        .next()
+        .expect("one")
+        .expect("one")
+        .path();
     let old = SystemTime::now() - Duration::from_hours(24 * 8);
-    let age = |path| fs::File::open(path).and_then(|f| f.set_modified(old)).expect("age");
+    let age = |path| {
+        fs::File::open(path)
+            .and_then(|f| f.set_modified(old))
+            .expect("age")
+    };
     age(full.clone());
     if let Ok(note) = fs::metadata(project.join("cleaned")) {
         assert!(note.is_file());
