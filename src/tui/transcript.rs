@@ -367,6 +367,11 @@ impl Transcript {
         Some(oldest)
     }
 
+    /// Finished highlighting, which overlays share.
+    pub const fn highlights(&self) -> &Highlights {
+        &self.highlights
+    }
+
     /// Takes in highlighting results and hands new work to the worker, which starts with the first
     /// piece of work. Call after a frame and on `wake`. True: draw again.
     pub fn poll_highlights(&mut self) -> bool {

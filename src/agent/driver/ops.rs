@@ -47,6 +47,8 @@ impl Agent {
             Op::Redo => self.redo().await,
             Op::Rewind { to, files } => self.rewind(to, files).await,
             Op::Diff(scope) => self.diff(scope),
+            Op::DiffFile { scope, path } => self.diff_file(scope, path),
+            Op::UndoHunk { scope, path, hunk } => self.undo_hunk(scope, path, hunk).await,
             Op::Context => self.report_context(),
             Op::SetMode(mode) => {
                 self.input(Input::SetMode(mode));

@@ -28,6 +28,7 @@ pub use call::Call;
 pub use changes::Changes;
 pub use compaction::Compaction;
 pub use edit::Edit;
+pub(in crate::tui) use edit::extension;
 pub use exec::Exec;
 pub use explored::{Entry as ExploredEntry, Explored, Kind as ExploredKind};
 pub use failure::Failure;

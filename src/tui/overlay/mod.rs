@@ -223,10 +223,17 @@ pub fn draw_rows<'a, I: Iterator<Item = &'a Row>>(rows: I, area: Rect, buf: &mut
 
 /// The footer of a layer: keys with what they do, and the closing key at the right.
 pub fn footer(state: &State, hints: &[(Action, &str)], close: Action) -> Row {
+    let alone: Vec<([Action; 1], &str)> = hints.iter().map(|(a, says)| ([*a], *says)).collect();
+    let hints: Vec<(&[Action], &str)> = alone.iter().map(|(a, says)| (&a[..], *says)).collect();
+    footer_of(state, &hints, close)
+}
+
+/// The same where actions share words: `↑↓ hunk`.
+pub fn footer_of(state: &State, hints: &[(&[Action], &str)], close: Action) -> Row {
     let theme = &state.theme;
     let mut row = Row::new();
-    for (action, says) in hints {
-        let key = state.keys.key(*action);
+    for (actions, says) in hints {
+        let key: String = actions.iter().map(|a| state.keys.key(*a)).collect();
         if key.is_empty() {
             continue;
         }

@@ -105,6 +105,11 @@ fn answered(state: &mut State, event: Event) -> Vec<Effect> {
             state.sending = None;
         }
         Event::Diff(report) => show_diff(state, report),
+        Event::DiffFile { file } => {
+            if let Some(Overlay::Diff(view)) = state.overlays.last_mut() {
+                view.whole_came(&file);
+            }
+        }
         Event::UndoPreview { prompt, files } => {
             state
                 .overlays
