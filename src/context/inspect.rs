@@ -1,11 +1,12 @@
 //! The context report behind `/context` and `dunlin inspect`.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
 use super::cache::Step;
 use super::overflow::{Usage, Window};
+use super::timeline::{self, Moment};
 use super::{Conversation, prune, tokens};
 use crate::protocol::{Part, PartBody, PartId, Role, Tokens, ToolState};
 
@@ -53,6 +54,8 @@ pub struct Report {
     pub cache_misses: Vec<Step>,
     /// Cost of summaries in USD; null if not known.
     pub summary_cost: Option<f64>,
+    /// Tokens that prunings and compactions freed in this session.
+    pub reclaimed: u64,
     /// Sentences about what is wrong.
     pub warnings: Vec<String>,
 }
@@ -130,19 +133,8 @@ pub struct Large {
     pub turn: usize,
     /// True if a later call made it worthless: the next pruning takes it.
     pub superseded: bool,
-}
-
-/// One event of the timeline.
-#[derive(Debug, Clone, Serialize)]
-pub struct Moment {
-    /// Turn, from 1.
-    pub turn: usize,
-    /// When, milliseconds since the epoch.
-    pub at: i64,
-    /// `pruned` or `compacted`.
-    pub kind: &'static str,
-    /// A line such as `compacted 190K → 45K`.
-    pub text: String,
+    /// The turn in which the file that was read was written since.
+    pub changed_in: Option<usize>,
 }
 
 /// What the report is made from.
@@ -184,9 +176,12 @@ pub fn report(source: &Source<'_>) -> Report {
     large.sort_by_key(|l: &Large| std::cmp::Reverse(l.tokens));
     large.truncate(10);
     let superseded = prune::superseded(source.conversation);
+    let changed = timeline::changed_since(source.conversation);
     for output in &mut large {
         output.superseded = superseded.contains(&output.part);
+        output.changed_in = changed.get(&output.part).copied();
     }
+    let timeline = timeline::timeline(source.conversation);
     let mut report = Report {
         model: source.model.to_owned(),
         strategy: source.strategy.to_owned(),
@@ -203,7 +198,8 @@ pub fn report(source: &Source<'_>) -> Report {
         cost: facts.cost,
         distribution,
         largest: large,
-        timeline: facts.timeline,
+        reclaimed: timeline.iter().map(|moment| moment.freed).sum(),
+        timeline,
         request_sizes: Sizes::of(&facts.requests),
         requests: facts.requests,
         cache_misses: source.misses.clone(),
@@ -240,11 +236,6 @@ struct Facts {
     cost: Option<f64>,
     sum: Tokens,
     turns: usize,
-    timeline: Vec<Moment>,
-    /// Estimated tokens by the instant at which they were pruned.
-    prunings: BTreeMap<i64, u64>,
-    /// When each turn began.
-    prompts: Vec<i64>,
     /// Turns in which the context overflowed.
     overflowed: BTreeSet<usize>,
     summary_cost: Option<f64>,
@@ -259,10 +250,7 @@ impl Facts {
             ..Self::default()
         };
         for (at, entry) in conversation.entries().iter().enumerate() {
-            if entry.is_prompt() {
-                facts.turns += 1;
-                facts.prompts.push(entry.message.created);
-            }
+            facts.turns += usize::from(entry.is_prompt());
             if entry.message.summary && entry.message.tokens.total() > 0 {
                 facts.summary_cost = facts
                     .summary_cost
@@ -280,38 +268,13 @@ impl Facts {
                         facts.requests.push(tokens.prompt());
                         facts.cost = facts.cost.zip(*cost).map(|(a, b)| a + b);
                     }
-                    PartBody::Compaction {
-                        before,
-                        after,
-                        auto,
-                        ..
-                    } if *after > 0 => {
-                        if *auto {
-                            facts.overflowed.insert(facts.turns);
-                        }
-                        facts.timeline.push(Moment {
-                            turn: facts.turns,
-                            at: part.start,
-                            kind: "compacted",
-                            text: format!("compacted {} → {}", short(*before), short(*after)),
-                        });
+                    PartBody::Compaction { after, auto, .. } if *after > 0 && *auto => {
+                        facts.overflowed.insert(facts.turns);
                     }
                     _ => {}
                 }
             }
         }
-        for (at, tokens) in std::mem::take(&mut facts.prunings) {
-            // The turn that it happened in, not the one whose output went.
-            let turn = facts.prompts.iter().filter(|began| **began <= at).count();
-            let text = format!("pruned {}", short(tokens));
-            facts.timeline.push(Moment {
-                turn,
-                at,
-                kind: "pruned",
-                text,
-            });
-        }
-        facts.timeline.sort_by_key(|m| m.at);
         facts
     }
 
@@ -334,11 +297,9 @@ impl Facts {
         };
         self.truncated += usize::from(truncated.is_some());
         let tokens = tokens::of_text(output);
-        if let Some(when) = compacted_at {
+        if compacted_at.is_some() {
             self.pruned_parts += 1;
             self.pruned_tokens += tokens;
-            // Parts pruned in one go share the instant.
-            *self.prunings.entry(*when).or_insert(0) += tokens;
         } else if shown {
             large.push(Large {
                 part: part.id,
@@ -347,6 +308,7 @@ impl Facts {
                 tokens,
                 turn: self.turns,
                 superseded: false,
+                changed_in: None,
             });
         }
     }
@@ -432,10 +394,10 @@ pub fn as_text(report: &Report) -> String {
         text.push_str(&format!("  {name:<22}{tokens:>10} {}\n", percent(tokens)));
     }
     for large in &report.largest {
-        let stale = if large.superseded {
-            "   superseded"
-        } else {
-            ""
+        let stale = match large.changed_in {
+            Some(turn) => format!("   stale: file changed in turn {turn}"),
+            None if large.superseded => "   superseded".to_owned(),
+            None => String::new(),
         };
         text.push_str(&format!(
             "  {:>8}  {:<6} {}   turn {}{stale}\n",

@@ -12,6 +12,7 @@ pub mod inspect;
 pub mod overflow;
 pub mod prompt;
 pub mod prune;
+pub mod timeline;
 pub mod tokens;
 
 #[cfg(test)]

@@ -158,12 +158,8 @@ impl Later {
             return false;
         };
         match tool.tool.as_str() {
-            "edit" | "write" => {
-                self.written.extend(path_of(input));
-                false
-            }
-            "apply_patch" => {
-                self.written.extend(patched(input));
+            "edit" | "write" | "apply_patch" => {
+                self.written.extend(written(tool));
                 false
             }
             "read" => {
@@ -189,7 +185,20 @@ impl Later {
     }
 }
 
-fn path_of(input: &Value) -> Option<String> {
+/// The files that a call writes; none for a call of another kind.
+pub(super) fn written(tool: &ToolPart) -> Vec<String> {
+    let Some(input) = tool.state.input() else {
+        return Vec::new();
+    };
+    match tool.tool.as_str() {
+        "edit" | "write" => path_of(input).into_iter().collect(),
+        "apply_patch" => patched(input),
+        _ => Vec::new(),
+    }
+}
+
+/// The file that a call names.
+pub(super) fn path_of(input: &Value) -> Option<String> {
     let path = input.get("file_path").or_else(|| input.get("path"))?;
     let path = path.as_str()?;
     Some(path.strip_prefix("./").unwrap_or(path).to_owned())

@@ -209,7 +209,9 @@ actions! {
 
     PruneNow Inspector "prune-now" "p" "prune now";
     CompactNow Inspector "compact-now" "c" "compact now";
-    RestorePruned Inspector "restore-pruned" "r" "restore pruned outputs";
+    RestorePruned Inspector "restore-pruned" "r" "restore the outputs of a pruning";
+    ContextDetails Inspector "context-details" "enter" "what the event did";
+    ContextExport Inspector "context-export" "x" "write the report to a file";
 
     PagerUp Pager "pager-up" "↑ k" "up";
     PagerDown Pager "pager-down" "↓ j" "down";

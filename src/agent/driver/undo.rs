@@ -3,8 +3,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::branch::Tip;
 use super::Agent;
+use super::branch::Tip;
 use crate::context::Entry;
 use crate::protocol::{Event, Message, MessageId, NoticeLevel, Part};
 use crate::session::{Commit, Record};

@@ -124,6 +124,17 @@ impl Cell {
         }
     }
 
+    /// True while the user is asked about it.
+    pub const fn is_asked(&self) -> bool {
+        match self {
+            Self::Exec(cell) => cell.facts.asked,
+            Self::Edit(cell) => cell.facts.asked,
+            Self::Task(cell) => cell.facts.asked,
+            Self::Call(cell) => cell.facts.asked,
+            _ => false,
+        }
+    }
+
     /// True for what a tool did: such cells stand together where each is one row.
     pub const fn is_tool(&self) -> bool {
         matches!(

@@ -168,7 +168,7 @@ impl Overlay {
             Self::Help(layer) => layer.draw(state, area, buf),
             Self::Pager(layer) => layer.draw(state, area, buf),
             Self::Undo(layer) => layer.draw(state, area, buf),
-            Self::Inspector(layer) => layer.draw(state, area, buf),
+            Self::Inspector(layer) => layer.draw(state, area, buf, now),
             Self::Queue(layer) => layer.draw(state, area, buf),
         }
     }
@@ -232,9 +232,14 @@ pub fn footer(state: &State, hints: &[(Action, &str)], close: Action) -> Row {
 pub fn footer_of(state: &State, hints: &[(&[Action], &str)], close: Action) -> Row {
     let theme = &state.theme;
     let mut row = Row::new();
+    // What does not fit is left out as a whole, the last hint first.
+    let margins = if state.is_narrow() { 0 } else { 4 };
+    let closing = state.keys.key(close).chars().count() + " close".len() + 2;
+    let room = usize::from(state.terminal.size.0).saturating_sub(margins + closing);
     for (actions, says) in hints {
         let key: String = actions.iter().map(|a| state.keys.key(*a)).collect();
-        if key.is_empty() {
+        let wide = row.width() + 3 + key.chars().count() + 1 + says.len();
+        if key.is_empty() || wide > room {
             continue;
         }
         if row.width() > 0 {

@@ -35,6 +35,8 @@ pub enum Form {
     Cell,
     /// One number and no context lines, for narrow screens.
     Narrow,
+    /// One number, for narrow columns.
+    Slim,
     /// Both numbers in wider columns, for the whole screen.
     Screen,
     /// Before and after side by side.
@@ -237,7 +239,7 @@ impl<'a> Layout<'a> {
         let (sign, ink, tint) = self.sign(line.kind);
         let mut gutter = Styled::new();
         gutter.pad(self.page.left);
-        if self.shape.is_narrow() {
+        if matches!(self.shape.form, Form::Narrow | Form::Slim) {
             self.number(&mut gutter, line.new.or(line.old));
             gutter.pad(1);
             gutter.fixed(sign, ink);

@@ -106,12 +106,12 @@ fn side_by_side_removed_lines_face_the_added_ones() {
     assert_eq!(
         shown(DIFF, split, 75),
         [
-            "     41   let cells = self.cells.len();   │  41   let cells = self.cells.len();",
-            "     42 − self.reflow(width);             │  42 + if self.replaying {",
-            "                                          │  43 +     self.reflow_after_replay…",
-            "                                          │  44 + } else {",
-            "                                          │  45 +     self.reflow(width);",
-            "     43   }                               │  46   }",
+            "     41   let cells = self.cells.len();  │  41   let cells = self.cells.len();",
+            "     42 − self.reflow(width);            │  42 + if self.replaying {",
+            "                                         │  43 +     self.reflow_after_replay …",
+            "                                         │  44 + } else {",
+            "                                         │  45 +     self.reflow(width);",
+            "     43   }                              │  46   }",
         ]
     );
 }

@@ -5,7 +5,7 @@ use ratatui::layout::{Position, Rect};
 
 use super::super::{Frame, draw_rows, footer_of};
 use super::{DiffView, Whole};
-use crate::protocol::{DiffScope, FileDiff, FileStatus};
+use crate::protocol::{DiffScope, FileDiff, FileStatus, Hunk};
 use crate::tui::cells::extension;
 use crate::tui::keymap::Action;
 use crate::tui::state::State;
@@ -192,7 +192,7 @@ impl DiffView {
             room: usize::from(body.width),
         };
         let form = match body.width {
-            ..60 => Form::Narrow,
+            ..60 => Form::Slim,
             _ if self.split => Form::Split,
             _ => Form::Screen,
         };
@@ -212,7 +212,7 @@ impl DiffView {
             if next > top && rows.len() < most {
                 let from = top.saturating_sub(at);
                 if from == 0 {
-                    rows.push(self.heading(state, n, &hunk.heading));
+                    rows.push(self.heading(state, n, hunk));
                 }
                 layout.part(hunk, (from.saturating_sub(1), most), &mut rows);
             }
@@ -227,7 +227,7 @@ impl DiffView {
         rows
     }
 
-    fn heading(&self, state: &State, n: usize, heading: &str) -> text::Row {
+    fn heading(&self, state: &State, n: usize, hunk: &Hunk) -> text::Row {
         let theme = &state.theme;
         let whole = matches!(self.whole, Some(Whole::Here(_)));
         let many = self.current().is_some_and(|file| file.hunks.len() > 1);
@@ -241,7 +241,13 @@ impl DiffView {
             line.fixed("the whole file", theme.dim());
         } else {
             line.fixed("@@ ", style);
-            line.push(&Safe::strip(heading), style);
+            let first = hunk.lines.iter().find_map(|line| line.new.or(line.old));
+            match first {
+                Some(first) if hunk.heading.trim().is_empty() => {
+                    line.push(&Safe::strip(&format!("line {first}")), style);
+                }
+                _ => line.push(&Safe::strip(&hunk.heading), style),
+            }
         }
         text::Row {
             line,
