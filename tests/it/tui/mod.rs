@@ -12,3 +12,4 @@ mod frames;
 mod keys;
 mod reports;
 mod sizes;
+mod vim;
