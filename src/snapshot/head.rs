@@ -71,10 +71,9 @@ fn reference(git: &GitPlace, name: &str) -> Option<String> {
         .or_else(|| loose(&git.common_dir))
         .or_else(|| {
             let packed = std::fs::read_to_string(git.common_dir.join("packed-refs")).ok()?;
-            let line = packed.lines().find_map(|line| {
+            packed.lines().find_map(|line| {
                 let (id, packed) = line.split_once(' ')?;
                 (packed == name).then(|| id.to_owned())
-            });
-            line
+            })
         })
 }

@@ -253,7 +253,7 @@ impl DiffView {
         let mut numbers = changed.filter_map(|line| line.new);
         let first = numbers.next();
         if let Some(first) = first {
-            return Some((first, numbers.last().unwrap_or(first)));
+            return Some((first, numbers.next_back().unwrap_or(first)));
         }
         let near = hunk.lines.iter().find(|l| l.kind == LineKind::Removed);
         let line = near.or(hunk.lines.first())?;
