@@ -248,7 +248,7 @@ fn frame_2_streaming_while_a_tool_runs() {
     world.runs(turn, "cargo test -p pager", tail, 12_300);
     world.streamed(turn, "The two resize tests pass now. Waiting for the large-replay test, because it is the one that exercises the new");
     world.status(Phase::Streaming, 72_000, |status| {
-        status.turn_output = 3_100
+        status.turn_output = 3_100;
     });
     is_frame(
         &mut world,
@@ -454,7 +454,7 @@ fn frame_10_a_narrow_screen() {
         "The two resize tests pass now. Waiting for the large-replay test",
     );
     world.status(Phase::Streaming, 72_000, |status| {
-        status.turn_output = 3_100
+        status.turn_output = 3_100;
     });
     is_frame(&mut world, "10", include_str!("frames/10-narrow-60x20.txt"));
 }

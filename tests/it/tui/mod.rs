@@ -7,6 +7,7 @@
 )]
 
 mod asks;
+mod bytes;
 mod fixtures;
 mod frames;
 mod keys;
