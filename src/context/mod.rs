@@ -8,11 +8,12 @@ pub mod assemble;
 pub mod cache;
 pub mod compact;
 pub mod conversation;
+pub mod fold;
+pub mod handle;
 pub mod inspect;
 pub mod overflow;
 pub mod prompt;
 pub mod prune;
-pub mod timeline;
 pub mod tokens;
 
 #[cfg(test)]

@@ -34,9 +34,6 @@ pub struct Plan {
 /// Turns whose outputs are left alone between turns.
 const PROTECTED_TURNS: usize = 2;
 
-/// What a pruned output still costs: the marker and the way back.
-pub const MARKER_TOKENS: u64 = 20;
-
 struct Candidate {
     id: PartId,
     tokens: u64,
@@ -159,7 +156,7 @@ impl Later {
         };
         match tool.tool.as_str() {
             "edit" | "write" | "apply_patch" => {
-                self.written.extend(written(tool));
+                self.written.extend(written_by(tool));
                 false
             }
             "read" => {
@@ -185,8 +182,8 @@ impl Later {
     }
 }
 
-/// The files that a call writes; none for a call of another kind.
-pub(super) fn written(tool: &ToolPart) -> Vec<String> {
+/// The files that a call writes, as far as its arguments say.
+pub(super) fn written_by(tool: &ToolPart) -> Vec<String> {
     let Some(input) = tool.state.input() else {
         return Vec::new();
     };

@@ -201,6 +201,7 @@ impl Agent {
             strategy: &turn.context_settings().strategy,
             overhead,
             misses: self.active.ledger.misses(),
+            cost: turn.spent().cost(),
         });
         serde_json::to_value(&report)
             .inspect_err(|error| tracing::error!(%error, "the context report does not serialise"))

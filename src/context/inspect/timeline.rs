@@ -7,9 +7,8 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use serde::Serialize;
 
-use super::conversation::Entry;
-use super::inspect::short;
-use super::{Conversation, prune, tokens};
+use super::short;
+use crate::context::{Conversation, Entry, prune, tokens};
 use crate::protocol::{MessageId, PartBody, PartId, ToolPart, ToolState};
 
 /// One event of the timeline.
@@ -89,7 +88,7 @@ pub(super) fn changed_since(conversation: &Conversation) -> HashMap<PartId, usiz
                     .push(part.id);
                 continue;
             }
-            for path in prune::written(tool) {
+            for path in prune::written_by(tool) {
                 let stale = reads.remove(&path).unwrap_or_default();
                 changed.extend(stale.into_iter().map(|part| (part, turn)));
             }
@@ -184,7 +183,9 @@ impl<'a> Walk<'a> {
         for part in &entry.parts {
             match &part.body {
                 PartBody::Tool(tool) => self.tool(part.id, tool),
-                PartBody::StepFinish { .. } => self.requests.push(part.end.unwrap_or(part.start)),
+                PartBody::StepFinish { tokens, .. } if tokens.prompt() > 0 => {
+                    self.requests.push(part.end.unwrap_or(part.start));
+                }
                 PartBody::Compaction {
                     before,
                     after,
