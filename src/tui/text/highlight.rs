@@ -165,9 +165,10 @@ impl Worker {
 mod thread {
     //! The worker's thread and its two channels.
 
+    use std::collections::HashMap;
     use std::sync::mpsc::{Receiver, Sender, channel};
 
-    use syntect::parsing::{ParseState, ScopeStack, SyntaxReference, SyntaxSet};
+    use syntect::parsing::{ParseState, Scope, ScopeStack, SyntaxReference, SyntaxSet};
 
     use super::{Job, Key, Painted, Runs, Wake};
     use crate::tui::theme::CodeKind;
@@ -191,8 +192,9 @@ mod thread {
                 .spawn(move || {
                     let Ok(first) = todo.recv() else { return };
                     let syntaxes = two_face::syntax::extra_newlines();
+                    let mut kinds = Kinds::default();
                     for job in std::iter::once(first).chain(todo.iter()) {
-                        let painted = paint(&syntaxes, &job);
+                        let painted = paint(&syntaxes, &mut kinds, &job);
                         if done.send((job.key, painted)).is_err() {
                             return;
                         }
@@ -227,7 +229,7 @@ mod thread {
     }
 
     /// The colours of a piece of code; none if the language is not known.
-    pub(super) fn paint(set: &SyntaxSet, job: &Job) -> Option<Painted> {
+    pub(super) fn paint(set: &SyntaxSet, kinds: &mut Kinds, job: &Job) -> Option<Painted> {
         let mut state = ParseState::new(syntax(set, &job.language)?);
         let mut stack = ScopeStack::new();
         let mut lines = Vec::new();
@@ -250,55 +252,65 @@ mod thread {
                 }
             };
             for (at, change) in changes {
-                push(at, kind(&stack));
+                push(at, kinds.of(&stack));
                 if stack.apply(&change).is_err() {
                     return None;
                 }
             }
-            push(end, kind(&stack));
+            push(end, kinds.of(&stack));
             runs.shrink_to_fit();
             lines.push(runs);
         }
         Some(Painted { lines })
     }
 
-    /// What the innermost scope that means something means.
-    fn kind(stack: &ScopeStack) -> CodeKind {
-        for scope in stack.as_slice().iter().rev() {
-            let name = scope.build_string();
-            let is = |prefix: &str| name.starts_with(prefix);
-            if is("comment") || is("punctuation.definition.comment") {
-                return CodeKind::Comment;
-            }
-            if is("string") || is("punctuation.definition.string") || is("constant.character") {
-                return CodeKind::String;
-            }
-            if is("constant") {
-                return CodeKind::Number;
-            }
-            if is("keyword.operator") || is("punctuation") {
-                return CodeKind::Plain;
-            }
-            if is("keyword") || is("storage.modifier") || is("storage.control") {
-                return CodeKind::Keyword;
-            }
-            if is("entity.name.function") || is("support.function") || is("variable.function") {
-                return CodeKind::Function;
-            }
-            if is("meta.annotation") || is("entity.other.attribute") || is("support.macro") {
-                return CodeKind::Attribute;
-            }
-            if is("storage") {
-                return CodeKind::Keyword;
-            }
-            if is("entity.name") || is("support.type") || is("support.class") {
-                return CodeKind::Type;
-            }
-            if is("variable") {
-                return CodeKind::Plain;
-            }
+    /// What scopes mean, remembered: a scope is a number, and its name costs a lock and a string.
+    #[derive(Debug, Default)]
+    pub(super) struct Kinds(HashMap<Scope, Option<CodeKind>>);
+
+    impl Kinds {
+        /// What the innermost scope that means something means.
+        fn of(&mut self, stack: &ScopeStack) -> CodeKind {
+            let mut scopes = stack.as_slice().iter().rev();
+            scopes
+                .find_map(|scope| {
+                    let known = self.0.entry(*scope);
+                    *known.or_insert_with(|| meaning(&scope.build_string()))
+                })
+                .unwrap_or(CodeKind::Plain)
         }
-        CodeKind::Plain
+    }
+
+    fn meaning(name: &str) -> Option<CodeKind> {
+        let is = |prefix: &str| name.starts_with(prefix);
+        if is("comment") || is("punctuation.definition.comment") {
+            return Some(CodeKind::Comment);
+        }
+        if is("string") || is("punctuation.definition.string") || is("constant.character") {
+            return Some(CodeKind::String);
+        }
+        if is("constant") {
+            return Some(CodeKind::Number);
+        }
+        if is("keyword.operator") || is("punctuation") {
+            return Some(CodeKind::Plain);
+        }
+        if is("keyword") || is("storage.modifier") || is("storage.control") {
+            return Some(CodeKind::Keyword);
+        }
+        if is("entity.name.function") || is("support.function") || is("variable.function") {
+            return Some(CodeKind::Function);
+        }
+        if is("meta.annotation") || is("entity.other.attribute") || is("support.macro") {
+            return Some(CodeKind::Attribute);
+        }
+        if is("storage") {
+            return Some(CodeKind::Keyword);
+        }
+        if is("entity.name") || is("support.type") || is("support.class") {
+            return Some(CodeKind::Type);
+        }
+        is("variable").then_some(CodeKind::Plain)
     }
 }
 
