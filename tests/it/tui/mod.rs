@@ -11,3 +11,4 @@ mod fixtures;
 mod frames;
 mod keys;
 mod sizes;
+mod vim;
