@@ -78,6 +78,9 @@ impl Agent {
             }
             Op::Export { format, path } => self.export(&format, path),
             Op::ReadOutput(part) => self.read_output(part),
+            Op::Watch(session) => self.watch(session, true),
+            Op::Unwatch(session) => self.watch(session, false),
+            Op::StopSubagent(session) => self.stop_subagent(session),
             // `run` ends the loop before it comes here.
             Op::Close => {}
         }
@@ -162,6 +165,7 @@ impl Agent {
             strategy: &turn.context_settings().strategy,
             overhead,
             misses: self.active.ledger.misses(),
+            cost: turn.spent().cost(),
         });
         match serde_json::to_value(&report) {
             Ok(report) => self
