@@ -46,6 +46,7 @@ struct Look {
 /// The screen with its cursor.
 pub fn of(screen: &vt100::Screen) -> String {
     let (rows, columns) = screen.size();
+    let (rows, columns) = (rows.get(), columns.get());
     let width = f32::from(columns) * CELL.0 + 2.0 * MARGIN;
     let height = f32::from(rows) * CELL.1 + 2.0 * MARGIN;
     let mut out = format!(
