@@ -180,7 +180,7 @@ impl Redactor {
             Regex::new(&text).ok()
         };
         Self {
-            shapes: SHAPES.iter().filter_map(|s| shape(s)).collect(),
+            shapes: SHAPES.iter().filter_map(shape).collect(),
             values: Vec::new(),
         }
         .and(secrets)

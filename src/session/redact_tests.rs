@@ -107,7 +107,7 @@ fn a_key_is_found_whatever_stands_around_it() {
     let redactor = Redactor::with_values([]);
     for key in known_shapes() {
         for text in [
-            format!("{key}"),
+            key.clone(),
             format!("x={key};"),
             format!("'{key}'"),
             format!("({key})"),

@@ -4,6 +4,7 @@
 //! there are enough hits. Text that came as pieces and was not written whole since (the answer that is
 //! streaming now, a program that died) is put together from its pieces.
 
+use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
 use std::fs::File;
 use std::io;
@@ -218,8 +219,8 @@ impl Scan<'_> {
             record::append(&mut part, piece);
         }
         if (self.matches)(&part) {
-            if !self.roles.contains_key(&part.message) {
-                self.roles.insert(part.message, None);
+            if let Entry::Vacant(place) = self.roles.entry(part.message) {
+                place.insert(None);
                 self.wanted += 1;
             }
             self.hits.push(part);
