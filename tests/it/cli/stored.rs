@@ -133,9 +133,8 @@ fn old_outputs_are_cleaned_up_while_the_program_runs() {
         .path();
     let old = SystemTime::now() - Duration::from_hours(24 * 8);
     let age = |path| {
-        fs::File::open(path)
-            .and_then(|f| f.set_modified(old))
-            .expect("age")
+        let file = fs::File::open(path).expect("open");
+        file.set_modified(old).expect("age");
     };
     age(full.clone());
     if let Ok(note) = fs::metadata(project.join("cleaned")) {

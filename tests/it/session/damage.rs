@@ -10,7 +10,7 @@ use dunlin::protocol::SessionId;
 use dunlin::session::{Opened, StoreError};
 
 use super::support::{
-    Heard, Model, World, assert_sound, commit, copy_folder, count, quiet_contained_panics,
+    Heard, Model, World, assert_sound, commit, copy_folder, count, note, quiet_contained_panics,
     session_id,
 };
 
@@ -344,7 +344,7 @@ fn every_flipped_bit_of_a_small_view_loses_nothing() {
             }
         }
     }
-    println!("{tried} bits, {told} told at opening");
+    note(&format!("{tried} bits, {told} told at opening"));
     assert!(tried > 3, "{tried}");
 }
 

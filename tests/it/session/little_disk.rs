@@ -11,7 +11,9 @@ use std::sync::Arc;
 use dunlin::protocol::Fault;
 use dunlin::session::{Commit, SessionStore};
 
-use super::support::{Heard, Model, World, assert_sound, info, project, records, session_id, told};
+use super::support::{
+    Heard, Model, World, assert_sound, info, note, project, records, session_id, told,
+};
 
 struct Mounted<'a>(&'a Path);
 
@@ -55,7 +57,7 @@ fn at_whatever_write_the_disk_is_full_it_is_told_and_work_goes_on_with_room() {
     let world = World::new();
     let home = world.home.path().join("little");
     let Some(_disk) = Mounted::new(&home) else {
-        println!("skipped: a tmpfs cannot be mounted here");
+        note("skipped: a tmpfs cannot be mounted here");
         return;
     };
     fs::create_dir_all(home.join("work")).expect("work");
@@ -107,6 +109,8 @@ fn at_whatever_write_the_disk_is_full_it_is_told_and_work_goes_on_with_room() {
         opened.store.close_blocking();
         project.delete(id).expect("delete");
     }
-    println!("{refused} refused at the start, {failed} at a write, {never} not at all");
+    note(&format!(
+        "{refused} refused at the start, {failed} at a write, {never} not at all"
+    ));
     assert!(refused > 0 && failed > 0, "the disk was never full");
 }
