@@ -1,4 +1,8 @@
 //! When a failed request is tried again, and after how long (SPEC §3). Pure.
+//!
+//! What a provider asks for wins over our own delay, however long it is: with a screen the user sees
+//! the countdown and can retry now or stop. Headless nobody can, so a wait longer than `longest` is
+//! an error that says when to come back.
 
 use crate::protocol::{Fault, FaultKind};
 
@@ -15,8 +19,15 @@ pub enum Decision {
 }
 
 /// Decides after attempt number `attempt` (from 1) failed. `jitter` is 0..1 and adds up to a second.
-/// Rate limits and overload have no limit of attempts; the rest has `retries`.
-pub fn decide(fault: &Fault, attempt: u32, retries: u32, jitter: f64) -> Decision {
+/// Rate limits and overload have no limit of attempts; the rest has `retries`. `longest` is the longest
+/// wait in milliseconds that nobody watches; none with a user at the screen.
+pub fn decide(
+    fault: &Fault,
+    attempt: u32,
+    retries: u32,
+    longest: Option<u64>,
+    jitter: f64,
+) -> Decision {
     if !fault.retryable {
         return Decision::GiveUp;
     }
@@ -25,7 +36,11 @@ pub fn decide(fault: &Fault, attempt: u32, retries: u32, jitter: f64) -> Decisio
         return Decision::GiveUp;
     }
     if let Some(asked) = fault.retry_after_ms {
-        return Decision::After(asked);
+        return if longest.is_some_and(|longest| asked > longest) {
+            Decision::GiveUp
+        } else {
+            Decision::After(asked)
+        };
     }
     let doubled = 1_000_u64
         .checked_shl(attempt.saturating_sub(1))
@@ -36,6 +51,33 @@ pub fn decide(fault: &Fault, attempt: u32, retries: u32, jitter: f64) -> Decisio
         doubled.min(CAP_MS)
     };
     Decision::After(base + (jitter.clamp(0.0, 1.0) * 1_000.0) as u64)
+}
+
+/// The fault as it is shown when nobody waits for it: with the time to come back.
+pub fn given_up(mut fault: Fault, longest: Option<u64>) -> Fault {
+    if let Some(asked) = fault
+        .retry_after_ms
+        .filter(|asked| longest.is_some_and(|l| *asked > l))
+    {
+        let wait = in_words(asked);
+        fault.hint = format!(
+            "The provider asks to come back in {wait}: go on then with `dunlin exec --continue`, or take \
+             another model with --model. `loop.longest_wait` sets how long dunlin waits by itself."
+        );
+    }
+    fault
+}
+
+/// A wait as people say it, rounded up: `45 s`, `12 min`, `2 h 5 min`.
+fn in_words(ms: u64) -> String {
+    let seconds = ms.div_ceil(1_000);
+    let minutes = seconds.div_ceil(60);
+    match (minutes / 60, minutes % 60) {
+        (0, _) if seconds < 120 => format!("{seconds} s"),
+        (0, minutes) => format!("{minutes} min"),
+        (hours, 0) => format!("{hours} h"),
+        (hours, minutes) => format!("{hours} h {minutes} min"),
+    }
 }
 
 #[cfg(test)]
@@ -49,7 +91,7 @@ mod tests {
     #[test]
     fn delays_double_up_to_a_minute_and_the_provider_wins() {
         let server = fault(FaultKind::Server);
-        let delays: Vec<Decision> = (1..=4).map(|n| decide(&server, n, 3, 0.0)).collect();
+        let delays: Vec<Decision> = (1..=4).map(|n| decide(&server, n, 3, None, 0.0)).collect();
         assert_eq!(
             delays,
             [
@@ -60,21 +102,44 @@ mod tests {
             ]
         );
         let overloaded = fault(FaultKind::Overloaded);
-        assert_eq!(decide(&overloaded, 7, 3, 0.0), Decision::After(60_000));
         assert_eq!(
-            decide(&overloaded, 4_000_000_000, 3, 1.0),
+            decide(&overloaded, 7, 3, None, 0.0),
+            Decision::After(60_000)
+        );
+        assert_eq!(
+            decide(&overloaded, 4_000_000_000, 3, None, 1.0),
             Decision::After(61_000)
         );
         let asked = Fault {
             retry_after_ms: Some(90_000),
             ..fault(FaultKind::RateLimit)
         };
-        assert_eq!(decide(&asked, 1, 3, 0.5), Decision::After(90_000));
+        assert_eq!(decide(&asked, 1, 3, None, 0.5), Decision::After(90_000));
     }
 
     #[test]
     fn what_cannot_help_is_not_tried() {
         let auth = Fault::new(FaultKind::Auth, "x", "");
-        assert_eq!(decide(&auth, 1, 3, 0.0), Decision::GiveUp);
+        assert_eq!(decide(&auth, 1, 3, None, 0.0), Decision::GiveUp);
+    }
+
+    #[test]
+    fn a_wait_that_nobody_watches_has_an_end() {
+        let asked = |ms| Fault {
+            retry_after_ms: Some(ms),
+            ..fault(FaultKind::RateLimit)
+        };
+        let longest = Some(600_000);
+        let within = decide(&asked(600_000), 1, 3, longest, 0.0);
+        assert_eq!(within, Decision::After(600_000));
+        assert_eq!(
+            decide(&asked(600_001), 1, 3, longest, 0.0),
+            Decision::GiveUp
+        );
+        let shown = given_up(asked(7_500_000), longest);
+        assert!(shown.hint.contains("2 h 5 min"), "{shown}");
+        assert_eq!(given_up(asked(1_000), longest).hint, "");
+        let words = [45_000, 700_001, 3_600_000].map(in_words);
+        assert_eq!(words, ["45 s", "12 min", "1 h"]);
     }
 }

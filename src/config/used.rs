@@ -52,6 +52,8 @@ pub struct Config {
 pub struct TurnSettings {
     /// Retries of a failed request (rate limits and overload have no limit). Default 3.
     pub retries: u32,
+    /// Headless: a longer wait than this that a provider asks for is an error. Default 10 min.
+    pub longest_wait: Duration,
     /// A stream that is silent for so long has timed out. Default 5 min.
     pub idle_timeout: Duration,
     /// Streaming text is written at most so long after it arrived. Default 100 ms.
@@ -74,6 +76,7 @@ impl Default for TurnSettings {
     fn default() -> Self {
         Self {
             retries: 3,
+            longest_wait: Duration::from_mins(10),
             idle_timeout: Duration::from_mins(5),
             write_delay: Duration::from_millis(100),
             parallel_tools: 8,

@@ -382,6 +382,7 @@ impl Turn {
             &fault,
             compacting.failed,
             self.setup.turn.retries,
+            self.longest_wait(),
             self.jitter(now),
         );
         match decision {

@@ -5,7 +5,7 @@ use super::calls::Stage;
 use super::{State, Turn};
 use crate::agent::effect::Effect;
 use crate::agent::input::{SnapshotTag, StreamId, Timer};
-use crate::agent::retry::{Decision, decide};
+use crate::agent::retry::{Decision, decide, given_up};
 use crate::protocol::tool::INTERRUPTED_OUTPUT;
 use crate::protocol::{
     Event, Fault, FaultKind, Finish, Millis, PartBody, PartId, Phase, ToolState, TurnEnd,
@@ -193,8 +193,10 @@ impl Turn {
         if self.fall_back(now, failed, &fault, grace) {
             return;
         }
-        match decide(&fault, failed, self.setup.turn.retries, self.jitter(now)) {
+        let (retries, longest) = (self.setup.turn.retries, self.longest_wait());
+        match decide(&fault, failed, retries, longest, self.jitter(now)) {
             Decision::GiveUp => {
+                let fault = given_up(fault, longest);
                 self.cut_step(now, Finish::Error, Some(fault.clone()));
                 self.announce_fault(fault);
                 self.end_turn(now, TurnEnd::Error);
@@ -340,6 +342,14 @@ impl Turn {
         }
         self.measure();
         (cut, std::mem::take(&mut self.effects))
+    }
+
+    /// The longest wait that a provider may ask for, in milliseconds; none with a user at the screen.
+    pub(super) fn longest_wait(&self) -> Option<u64> {
+        let longest = self.setup.turn.longest_wait.as_millis();
+        self.setup
+            .headless
+            .then(|| u64::try_from(longest).unwrap_or(u64::MAX))
     }
 
     /// 0..1 from the id mint, so that two processes do not retry in step.

@@ -12,7 +12,7 @@ use secrecy::{ExposeSecret, SecretString};
 use super::table::{KeyStyle, Spec};
 use crate::config::used::{ModelSettings, ProviderSettings};
 use crate::model::ModelInfo;
-use crate::model::auth::Keys;
+use crate::model::auth::{Keys, mask};
 use crate::model::decode::Wire;
 use crate::model::encode::Quirks;
 use crate::model::http::{Endpoint, Http, WireModel, is_loopback, request_url};
@@ -142,6 +142,12 @@ impl Provider {
     /// Where its key was found.
     pub(super) fn found(&self) -> Option<&str> {
         self.key.as_ref().map(|key| key.from.as_str())
+    }
+
+    /// Where its key was found, and the key masked.
+    pub(super) fn key_shown(&self) -> Option<(&str, String)> {
+        let key = self.key.as_ref()?;
+        Some((&key.from, mask(&key.secret)))
     }
 
     /// Settings that could not be followed.
