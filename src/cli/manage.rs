@@ -3,6 +3,7 @@
 mod doctor;
 mod keys;
 mod models;
+mod replay;
 mod sessions;
 
 use clap::CommandFactory;
@@ -23,6 +24,7 @@ pub(super) fn run(options: &Options, command: Command) -> u8 {
         Command::Auth { what } => keys::run(options, what),
         Command::Sessions { what } => sessions::run(options, what),
         Command::Search { query, all } => sessions::search(options, query, all),
+        Command::Replay { session, json } => replay::run(options, &session, json),
         Command::Inspect { session, json } => sessions::inspect(options, &session, json),
         Command::Permissions { what } => permissions(options, what),
         Command::Config {

@@ -298,6 +298,11 @@ pub const KEYS: &[Key] = &[
         "False does without watching the file system.",
     ),
     key(
+        "store.frames_days",
+        Kind::U32(|c, _| &mut c.store.frames_days, 0, 36_500),
+        "Days that recorded answers of models are kept for dunlin replay; 0 records none.",
+    ),
+    key(
         "store.archive_days",
         Kind::U32(|c, _| &mut c.store.archive_days, 0, 36_500),
         "Days after which an untouched session is archived.",

@@ -246,13 +246,18 @@ impl Default for SnapshotSettings {
 /// `[store]`
 #[derive(Debug, Clone, PartialEq)]
 pub struct StoreSettings {
+    /// Days that recorded answers of models are kept for `dunlin replay`; 0 records none. Default 7.
+    pub frames_days: u32,
     /// Days after which an untouched session is archived. Default 14.
     pub archive_days: u32,
 }
 
 impl Default for StoreSettings {
     fn default() -> Self {
-        Self { archive_days: 14 }
+        Self {
+            frames_days: 7,
+            archive_days: 14,
+        }
     }
 }
 

@@ -17,6 +17,7 @@ mod perform;
 mod ports;
 mod recall;
 mod sessions;
+mod tapes;
 mod tools;
 mod undo;
 
@@ -33,6 +34,7 @@ use super::input::{Input, StreamId};
 use crate::model::Delta;
 use crate::protocol::link::OpReceiver;
 use crate::protocol::{Event, Op};
+use crate::session::AnswerEnd;
 use active::Active;
 
 /// How long streaming text is gathered before it is written: half a frame at 60 Hz.
@@ -269,6 +271,11 @@ impl Agent {
             Streamed::End(stream, result) => {
                 self.flush();
                 self.active.streams.remove(&stream);
+                let end = match &result {
+                    Ok(()) => AnswerEnd::Ended,
+                    Err(fault) => AnswerEnd::Failed(fault.clone()),
+                };
+                self.end_tape(stream, end);
                 self.input(match result {
                     Ok(()) => Input::StreamEnded { stream },
                     Err(fault) => Input::StreamFailed { stream, fault },
@@ -278,6 +285,7 @@ impl Agent {
     }
 
     fn hold(&mut self, stream: StreamId, deltas: Vec<Delta>) {
+        self.count_batch(stream);
         match &mut self.held {
             Some((held, all)) if *held == stream => all.extend(deltas),
             _ => {

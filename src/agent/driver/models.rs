@@ -40,8 +40,12 @@ impl Agent {
             return Some(Input::StreamFailed { stream, fault });
         }
         let sender = self.active.stream_sender.clone();
+        let tape = self.start_tape(stream);
         let task = tokio::spawn(async move {
-            let mut answer = model.ask(request);
+            let mut answer = match tape {
+                Some(tape) => model.ask_taped(request, tape),
+                None => model.ask(request),
+            };
             while let Some(batch) = answer.next().await {
                 let (sent, failed) = match batch {
                     Ok(deltas) => (Streamed::Deltas(stream, deltas), false),

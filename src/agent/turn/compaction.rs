@@ -99,6 +99,11 @@ impl Compacting {
         self.stream
     }
 
+    /// The message with the summary.
+    pub(super) const fn answer(&self) -> MessageId {
+        self.summary
+    }
+
     pub(super) const fn streamed(&self) -> u64 {
         self.streamed
     }

@@ -264,6 +264,22 @@ impl Turn {
         &self.setup.model
     }
 
+    /// The stream that is being read, and the message that it becomes.
+    pub const fn answering(&self) -> Option<(StreamId, MessageId)> {
+        match &self.state {
+            State::Step(step) => Some((step.stream, step.message)),
+            State::Compacting(compacting) => Some((compacting.stream(), compacting.answer())),
+            State::Idle | State::Retrying(_) => None,
+        }
+    }
+
+    /// Begins a step over the conversation as it is, whatever the limits say: for replays.
+    pub fn begin_again(&mut self, now: Millis) -> Vec<Effect> {
+        self.begin_running(now);
+        self.start_attempt(now, 0, false);
+        std::mem::take(&mut self.effects)
+    }
+
     /// True while a turn runs.
     pub const fn is_running(&self) -> bool {
         self.running.is_some()

@@ -18,7 +18,7 @@ use crate::session::{self, GcPolicy, GcReport, Project, Redactor, SearchQuery};
 /// Hits of a search.
 const HITS: usize = 200;
 
-fn project(ground: &Ground) -> Result<Project, AppError> {
+pub(super) fn project(ground: &Ground) -> Result<Project, AppError> {
     Ok(Project::open(&ground.paths.data_dir, &ground.worktree)?)
 }
 
@@ -31,7 +31,7 @@ fn fresh_id() -> SessionId {
     IdMint::new(seed, 0).session(now())
 }
 
-fn parse(id: &str) -> Result<SessionId, AppError> {
+pub(super) fn parse(id: &str) -> Result<SessionId, AppError> {
     id.parse()
         .map_err(|e| AppError::usage(format!("{e}."), "`dunlin sessions list` shows them."))
 }
@@ -209,6 +209,7 @@ pub(super) fn gc(options: &Options, dry_run: bool) -> Outcome {
     let report = project.gc(&GcPolicy {
         now: now(),
         output_days: ground.config.output.keep_days,
+        frames_days: ground.config.store.frames_days,
         archive_days: ground.config.store.archive_days,
         dry_run,
     })?;
