@@ -678,7 +678,7 @@ fn responses_reasoning_and_refusals() {
         ]),
     );
     assert_eq!(got["reasoning"], "thought");
-    assert_eq!(got["text"], "No.");
+    assert_eq!(got["extra"]["refusal"], "No.");
     assert_eq!(
         got["extra"]["signatures"][0]["kind"], "encrypted_content",
         "{got:#}"
