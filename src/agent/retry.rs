@@ -1,7 +1,7 @@
 //! When a failed request is tried again, and after how long (SPEC §3). Pure.
 //!
 //! What a provider asks for wins over our own delay, however long it is: with a screen the user sees
-//! the countdown and can retry now or stop. Headless nobody can, so a wait longer than `longest` is
+//! the countdown and can retry now or stop. Headless nobody can, so a wait longer than `longest_ms` is
 //! an error that says when to come back.
 
 use crate::protocol::{Fault, FaultKind};
@@ -18,25 +18,31 @@ pub enum Decision {
     GiveUp,
 }
 
+/// How patient the loop is (`[loop]`).
+#[derive(Debug, Clone, Copy)]
+pub struct Patience {
+    /// Retries of a failure that is neither a rate limit nor overload.
+    pub retries: u32,
+    /// Longest wait for a model that is overloaded, in milliseconds.
+    pub overload_cap_ms: u64,
+    /// Longest wait that a provider may ask for when nobody watches, in milliseconds; none with a
+    /// user at the screen.
+    pub longest_ms: Option<u64>,
+}
+
 /// Decides after attempt number `attempt` (from 1) failed. `jitter` is 0..1 and adds up to a second.
-/// Rate limits and overload have no limit of attempts; the rest has `retries`. `longest` is the longest
-/// wait in milliseconds that nobody watches; none with a user at the screen.
-pub fn decide(
-    fault: &Fault,
-    attempt: u32,
-    retries: u32,
-    longest: Option<u64>,
-    jitter: f64,
-) -> Decision {
+/// Rate limits and overload have no limit of attempts, and waits never longer than their cap; the
+/// rest has `retries`. What the provider asks for wins.
+pub fn decide(fault: &Fault, attempt: u32, patience: Patience, jitter: f64) -> Decision {
     if !fault.retryable {
         return Decision::GiveUp;
     }
     let patient = matches!(fault.kind, FaultKind::RateLimit | FaultKind::Overloaded);
-    if !patient && attempt > retries {
+    if !patient && attempt > patience.retries {
         return Decision::GiveUp;
     }
     if let Some(asked) = fault.retry_after_ms {
-        return if longest.is_some_and(|longest| asked > longest) {
+        return if patience.longest_ms.is_some_and(|longest| asked > longest) {
             Decision::GiveUp
         } else {
             Decision::After(asked)
@@ -50,14 +56,19 @@ pub fn decide(
     } else {
         doubled.min(CAP_MS)
     };
-    Decision::After(base + (jitter.clamp(0.0, 1.0) * 1_000.0) as u64)
+    let delay = base + (jitter.clamp(0.0, 1.0) * 1_000.0) as u64;
+    Decision::After(if patient {
+        delay.min(patience.overload_cap_ms)
+    } else {
+        delay
+    })
 }
 
 /// The fault as it is shown when nobody waits for it: with the time to come back.
-pub fn given_up(mut fault: Fault, longest: Option<u64>) -> Fault {
+pub fn given_up(mut fault: Fault, patience: Patience) -> Fault {
     if let Some(asked) = fault
         .retry_after_ms
-        .filter(|asked| longest.is_some_and(|l| *asked > l))
+        .filter(|asked| patience.longest_ms.is_some_and(|longest| *asked > longest))
     {
         let wait = in_words(asked);
         fault.hint = format!(
@@ -84,6 +95,12 @@ fn in_words(ms: u64) -> String {
 mod tests {
     use super::*;
 
+    const USUAL: Patience = Patience {
+        retries: 3,
+        overload_cap_ms: 60_000,
+        longest_ms: None,
+    };
+
     fn fault(kind: FaultKind) -> Fault {
         Fault::new(kind, "x", "").retryable()
     }
@@ -91,7 +108,7 @@ mod tests {
     #[test]
     fn delays_double_up_to_a_minute_and_the_provider_wins() {
         let server = fault(FaultKind::Server);
-        let delays: Vec<Decision> = (1..=4).map(|n| decide(&server, n, 3, None, 0.0)).collect();
+        let delays: Vec<Decision> = (1..=4).map(|n| decide(&server, n, USUAL, 0.0)).collect();
         assert_eq!(
             delays,
             [
@@ -102,25 +119,28 @@ mod tests {
             ]
         );
         let overloaded = fault(FaultKind::Overloaded);
+        assert_eq!(decide(&overloaded, 7, USUAL, 0.0), Decision::After(60_000));
         assert_eq!(
-            decide(&overloaded, 7, 3, None, 0.0),
-            Decision::After(60_000)
+            decide(&overloaded, 4_000_000_000, USUAL, 1.0),
+            Decision::After(60_000),
+            "never more than the cap apart"
         );
-        assert_eq!(
-            decide(&overloaded, 4_000_000_000, 3, None, 1.0),
-            Decision::After(61_000)
-        );
+        let quicker = Patience {
+            overload_cap_ms: 5_000,
+            ..USUAL
+        };
+        assert_eq!(decide(&overloaded, 9, quicker, 1.0), Decision::After(5_000));
         let asked = Fault {
             retry_after_ms: Some(90_000),
             ..fault(FaultKind::RateLimit)
         };
-        assert_eq!(decide(&asked, 1, 3, None, 0.5), Decision::After(90_000));
+        assert_eq!(decide(&asked, 1, USUAL, 0.5), Decision::After(90_000));
     }
 
     #[test]
     fn what_cannot_help_is_not_tried() {
         let auth = Fault::new(FaultKind::Auth, "x", "");
-        assert_eq!(decide(&auth, 1, 3, None, 0.0), Decision::GiveUp);
+        assert_eq!(decide(&auth, 1, USUAL, 0.0), Decision::GiveUp);
     }
 
     #[test]
@@ -129,16 +149,16 @@ mod tests {
             retry_after_ms: Some(ms),
             ..fault(FaultKind::RateLimit)
         };
-        let longest = Some(600_000);
-        let within = decide(&asked(600_000), 1, 3, longest, 0.0);
+        let alone = Patience {
+            longest_ms: Some(600_000),
+            ..USUAL
+        };
+        let within = decide(&asked(600_000), 1, alone, 0.0);
         assert_eq!(within, Decision::After(600_000));
-        assert_eq!(
-            decide(&asked(600_001), 1, 3, longest, 0.0),
-            Decision::GiveUp
-        );
-        let shown = given_up(asked(7_500_000), longest);
+        assert_eq!(decide(&asked(600_001), 1, alone, 0.0), Decision::GiveUp);
+        let shown = given_up(asked(7_500_000), alone);
         assert!(shown.hint.contains("2 h 5 min"), "{shown}");
-        assert_eq!(given_up(asked(1_000), longest).hint, "");
+        assert_eq!(given_up(asked(1_000), alone).hint, "");
         let words = [45_000, 700_001, 3_600_000].map(in_words);
         assert_eq!(words, ["45 s", "12 min", "1 h"]);
     }

@@ -83,6 +83,11 @@ pub const KEYS: &[Key] = &[
         "`dunlin exec` gives up when a provider asks it to wait longer than this; with a screen you decide.",
     ),
     key(
+        "loop.overload_wait",
+        Kind::Duration(|c, _| &mut c.turn.overload_wait),
+        "Longest wait between two attempts while the model is overloaded; what the provider asks for wins.",
+    ),
+    key(
         "loop.idle_timeout",
         Kind::Duration(|c, _| &mut c.turn.idle_timeout),
         "A stream that is silent for so long has timed out.",
@@ -161,6 +166,11 @@ pub const KEYS: &[Key] = &[
         "context.prune_minimum",
         Kind::U64(|c, _| &mut c.context.prune_minimum),
         "Pruning that would free less than so many tokens is not done.",
+    ),
+    key(
+        "context.prune_fold",
+        Kind::Bool(|c, _| &mut c.context.prune_fold),
+        "A pruning takes calls that an earlier one cleared out of the request; one line per turn stands for them.",
     ),
     key(
         "context.prune_keep_tools",
@@ -361,6 +371,21 @@ pub const KEYS: &[Key] = &[
         "sandbox.writable",
         Kind::Paths(|c, _| &mut c.sandbox.writable),
         "Folders besides the worktree and the temporary folder that commands may write.",
+    ),
+    key(
+        "web.timeout",
+        Kind::Duration(|c, _| &mut c.web.timeout),
+        "A page that web_fetch asks for must be there after so long.",
+    ),
+    key(
+        "web.max_bytes",
+        Kind::Size(|c, _| &mut c.web.max_bytes),
+        "Bytes of a page that web_fetch takes at most.",
+    ),
+    key(
+        "web.private",
+        Kind::Bool(|c, _| &mut c.web.private),
+        "True lets web_fetch reach this machine and private networks.",
     ),
     key(
         "permission",

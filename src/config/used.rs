@@ -45,6 +45,8 @@ pub struct Config {
     pub providers: BTreeMap<String, ProviderSettings>,
     /// `[sandbox]`
     pub sandbox: SandboxSettings,
+    /// `[web]`
+    pub web: WebSettings,
 }
 
 /// `[loop]`
@@ -54,6 +56,9 @@ pub struct TurnSettings {
     pub retries: u32,
     /// Headless: a longer wait than this that a provider asks for is an error. Default 10 min.
     pub longest_wait: Duration,
+    /// Longest wait between two attempts while the model is overloaded or limits the rate; what the
+    /// provider asks for wins. Default 60 s.
+    pub overload_wait: Duration,
     /// A stream that is silent for so long has timed out. Default 5 min.
     pub idle_timeout: Duration,
     /// Streaming text is written at most so long after it arrived. Default 100 ms.
@@ -77,6 +82,7 @@ impl Default for TurnSettings {
         Self {
             retries: 3,
             longest_wait: Duration::from_mins(10),
+            overload_wait: Duration::from_mins(1),
             idle_timeout: Duration::from_mins(5),
             write_delay: Duration::from_millis(100),
             parallel_tools: 8,
@@ -113,6 +119,8 @@ pub struct ContextSettings {
     pub prune_protect: u64,
     /// Pruning that frees less is not done. Default 20,000.
     pub prune_minimum: u64,
+    /// True if a pruning folds the calls that an earlier one cleared. Default true.
+    pub prune_fold: bool,
     /// Tools whose results are never pruned. Default `skill`, `task`.
     pub prune_keep_tools: Vec<String>,
     /// Turns kept verbatim by a compaction. Default 2.
@@ -136,6 +144,7 @@ impl Default for ContextSettings {
             output_reserve: 32_000,
             prune_protect: 40_000,
             prune_minimum: 20_000,
+            prune_fold: true,
             prune_keep_tools: vec!["skill".to_owned(), "task".to_owned()],
             keep_turns: 2,
             threshold: 0.5,
@@ -369,6 +378,27 @@ pub struct ModelSettings {
     pub cache_read_price: Option<f64>,
     /// Price of input written to the cache.
     pub cache_write_price: Option<f64>,
+}
+
+/// `[web]`
+#[derive(Debug, Clone, PartialEq)]
+pub struct WebSettings {
+    /// A page must be there after so long. Default 30 s.
+    pub timeout: Duration,
+    /// Bytes of a page that are taken at most. Default 5 MiB.
+    pub max_bytes: u64,
+    /// True allows addresses of this machine and of private networks.
+    pub private: bool,
+}
+
+impl Default for WebSettings {
+    fn default() -> Self {
+        Self {
+            timeout: Duration::from_secs(30),
+            max_bytes: 5 << 20,
+            private: false,
+        }
+    }
 }
 
 /// `[sandbox]`

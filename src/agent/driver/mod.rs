@@ -7,6 +7,7 @@
 mod active;
 mod asking;
 mod branch;
+mod changes;
 mod children;
 mod files;
 mod follower;
@@ -20,15 +21,16 @@ mod sessions;
 mod tapes;
 mod tools;
 mod undo;
+mod watching;
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 use tokio_util::task::TaskTracker;
 
-pub use ports::{NetworkSwitch, Ports};
+pub use branch::current as current_branch;
+pub use ports::Ports;
 
 use super::input::{Input, StreamId};
 use crate::model::Delta;
@@ -71,6 +73,10 @@ pub(crate) enum Back {
     Spawn(Box<super::subagent::Spawn>),
     /// What the subagent of a call has to tell.
     Child(crate::protocol::PartId, children::News),
+    /// Somebody in the tree was permitted more.
+    JudgeAgain,
+    /// Somebody begins to watch this subagent.
+    Show,
     /// The model searches its session, or goes on searching.
     Recall(Box<recall::Recalling>),
 }
@@ -108,9 +114,7 @@ impl Agent {
         // Bounded: a model that is faster than the disk waits in its own socket.
         let (stream_sender, streamed) = mpsc::channel(64);
         let (back_sender, back) = mpsc::unbounded_channel();
-        let mut ports = children::with_task(ports, &back_sender);
-        let port = Arc::new(recall::ToDriver::new(back_sender.clone()));
-        ports.tools.push(Arc::new(super::recall::Recall::new(port)));
+        let ports = children::with_own_tools(ports, &back_sender);
         let active = Active::fresh(&ports, stream_sender, back_sender);
         let mut agent = Self::new(ports, active, ops, (streamed, back));
         agent.announce_place();
@@ -166,6 +170,7 @@ impl Agent {
         self.active.close().await;
         if !self.active.family.is_child() {
             self.ports.snapshots.close();
+            self.close_tools().await;
         }
         self.ports.outbox.send([Event::Closed]);
     }
@@ -195,6 +200,15 @@ impl Agent {
         }
         while let Ok(back) = self.back.try_recv() {
             self.came_back(back);
+        }
+    }
+
+    /// Nothing that a tool has started outlives the program.
+    async fn close_tools(&self) {
+        let closing = self.ports.tools.iter().map(|tool| tool.close());
+        let all = futures_util::future::join_all(closing);
+        if tokio::time::timeout(END_PATIENCE, all).await.is_err() {
+            tracing::warn!("what a tool started did not end in time");
         }
     }
 
@@ -243,6 +257,11 @@ impl Agent {
                 self.spawn_child(*spawn);
             }
             Back::Child(part, news) => self.child_news(part, news),
+            Back::Show => self.show_all(),
+            Back::JudgeAgain => {
+                self.flush();
+                self.judge_again();
+            }
             Back::Recall(recalling) => self.recall(recalling),
         }
     }

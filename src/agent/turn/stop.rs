@@ -5,7 +5,7 @@ use super::calls::Stage;
 use super::{State, Turn};
 use crate::agent::effect::Effect;
 use crate::agent::input::{SnapshotTag, StreamId, Timer};
-use crate::agent::retry::{Decision, decide, given_up};
+use crate::agent::retry::{Decision, Patience, decide, given_up};
 use crate::protocol::tool::INTERRUPTED_OUTPUT;
 use crate::protocol::{
     Event, Fault, FaultKind, Finish, Millis, PartBody, PartId, Phase, ToolState, TurnEnd,
@@ -193,10 +193,9 @@ impl Turn {
         if self.fall_back(now, failed, &fault, grace) {
             return;
         }
-        let (retries, longest) = (self.setup.turn.retries, self.longest_wait());
-        match decide(&fault, failed, retries, longest, self.jitter(now)) {
+        match decide(&fault, failed, self.patience(), self.jitter(now)) {
             Decision::GiveUp => {
-                let fault = given_up(fault, longest);
+                let fault = given_up(fault, self.patience());
                 self.cut_step(now, Finish::Error, Some(fault.clone()));
                 self.announce_fault(fault);
                 self.end_turn(now, TurnEnd::Error);
@@ -344,12 +343,17 @@ impl Turn {
         (cut, std::mem::take(&mut self.effects))
     }
 
-    /// The longest wait that a provider may ask for, in milliseconds; none with a user at the screen.
-    pub(super) fn longest_wait(&self) -> Option<u64> {
-        let longest = self.setup.turn.longest_wait.as_millis();
-        self.setup
-            .headless
-            .then(|| u64::try_from(longest).unwrap_or(u64::MAX))
+    /// How patient the loop is with a failing model.
+    pub(super) fn patience(&self) -> Patience {
+        let turn = &self.setup.turn;
+        Patience {
+            retries: turn.retries,
+            overload_cap_ms: turn.overload_wait.as_millis() as u64,
+            longest_ms: self
+                .setup
+                .headless
+                .then_some(turn.longest_wait.as_millis() as u64),
+        }
     }
 
     /// 0..1 from the id mint, so that two processes do not retry in step.

@@ -2,6 +2,7 @@
 //! `tui`, turns by `cli`; here is that both meet, that the terminal is given back whatever happens,
 //! and that nothing but our own escapes ever reaches it. Waits are for conditions.
 
+mod changes;
 mod leave;
 mod plain;
 mod screen;
@@ -93,6 +94,7 @@ fn assert_given_back(terminal: &Terminal) {
     for (on, off) in [
         ("\x1b[?1049h", "\x1b[?1049l"),
         ("\x1b[>1u", "\x1b[<1u"),
+        ("\x1b[>4;1m", "\x1b[>4;0m"),
         ("\x1b[?2004h", "\x1b[?2004l"),
         ("\x1b[?1004h", "\x1b[?1004l"),
         ("\x1b[?1002h", "\x1b[?1002l"),
