@@ -49,6 +49,8 @@ pub struct Endpoint {
     pub headers: HeaderMap,
     /// A stream that is silent for so long has timed out.
     pub idle_timeout: Duration,
+    /// What to do when the key is refused.
+    pub key_hint: String,
 }
 
 impl fmt::Debug for Endpoint {

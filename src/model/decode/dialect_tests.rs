@@ -13,10 +13,9 @@ fn decode(wire: Wire, body: &str) -> Value {
 }
 
 fn events(events: &[Value]) -> String {
-    events
-        .iter()
-        .map(|event| format!("data: {event}\n\n"))
-        .collect()
+    events.iter().fold(String::new(), |body, event| {
+        body + &format!("data: {event}\n\n")
+    })
 }
 
 /// Compares the members that are named; a call is `name(arguments)`, with `!` if it must not run.

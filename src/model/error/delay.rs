@@ -95,7 +95,7 @@ fn date(text: &str) -> Option<Millis> {
         .map(|zoned| zoned.timestamp())
         .or_else(|_| text.parse::<jiff::Timestamp>())
         .ok()
-        .map(|at| at.as_millisecond())
+        .map(jiff::Timestamp::as_millisecond)
 }
 
 fn millis(ms: f64) -> Option<u64> {

@@ -37,7 +37,10 @@ pub(super) async fn refused(endpoint: &Endpoint, mut response: Response) -> (Fau
     if tokio::time::timeout(ERROR_TIMEOUT, reading).await.is_err() {
         tracing::debug!("the body of an error answer took too long");
     }
-    let fault = classify(&endpoint.provider, status, &headers, &body);
+    let mut fault = classify(&endpoint.provider, status, &headers, &body);
+    if fault.kind == FaultKind::Auth && !endpoint.key_hint.is_empty() {
+        fault.hint.clone_from(&endpoint.key_hint);
+    }
     (fault, String::from_utf8_lossy(&body).into_owned())
 }
 

@@ -23,6 +23,8 @@ use crate::protocol::{Fault, FaultKind};
 struct Key {
     secret: SecretString,
     from: String,
+    /// True if `dunlin auth` stored it.
+    stored: bool,
 }
 
 /// A provider with its key and address.
@@ -188,17 +190,30 @@ impl Provider {
             url,
             headers,
             idle_timeout,
+            key_hint: self.key_hint(),
         };
         Ok(WireModel::new(info, http, endpoint, quirks))
     }
 
-    fn no_key(&self) -> Fault {
+    /// What to do when the key is refused: where it came from decides what can be done.
+    fn key_hint(&self) -> String {
         let id = &self.id;
-        let set = match self.key_env.first() {
-            Some(name) => format!("Set {name} or run `dunlin auth login {id}`."),
-            None => format!("Run `dunlin auth login {id}`."),
-        };
-        Fault::new(FaultKind::Auth, format!("There is no key for `{id}`."), set)
+        match (&self.key, self.key_env.first()) {
+            (Some(key), _) if key.stored => {
+                format!("Store the right key with `dunlin auth login {id}`.")
+            }
+            (Some(key), _) => format!(
+                "The key came from {0}: correct {0}, or unset it and run `dunlin auth login {id}`.",
+                key.from
+            ),
+            (None, Some(name)) => format!("Set {name}, or run `dunlin auth login {id}`."),
+            (None, None) => format!("Run `dunlin auth login {id}`."),
+        }
+    }
+
+    fn no_key(&self) -> Fault {
+        let message = format!("There is no key for `{}`.", self.id);
+        Fault::new(FaultKind::Auth, message, self.key_hint())
     }
 
     pub(super) fn quirks(&self, info: &ModelInfo) -> Quirks {
@@ -280,6 +295,7 @@ fn find_key(
         Some(Key {
             secret: env(name)?.trim().to_owned().into(),
             from: name.clone(),
+            stored: false,
         })
     });
     of_env.or_else(|| {
@@ -287,6 +303,7 @@ fn find_key(
             Some(Key {
                 secret: stored.get(*id)?.clone(),
                 from: format!("stored key of {id}"),
+                stored: true,
             })
         })
     })

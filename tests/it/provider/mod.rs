@@ -405,3 +405,12 @@ async fn a_refusal_that_leaving_out_does_not_mend_is_shown_and_nothing_is_learne
     assert!(!asked[1].body.contains("stream_options"));
     assert!(asked[2].body.contains("stream_options"));
 }
+
+#[tokio::test]
+async fn a_refused_key_says_where_it_came_from() {
+    let body = json!({"error": {"message": "Invalid API Key", "type": "authentication_error"}});
+    let fault = fault_of(Reply::stream(&[&body.to_string()]).status(401)).await;
+    assert_eq!(fault.kind, FaultKind::Auth);
+    assert!(fault.hint.contains("came from OPENAI_API_KEY"), "{fault}");
+    assert!(!fault.to_string().contains("secret-key"), "{fault}");
+}
