@@ -1,4 +1,6 @@
 //! The command line as scripts use it: the real binary, the scripted provider, the contract.
 
 mod exec;
+mod keys;
 mod stored;
+mod switch;
