@@ -52,6 +52,11 @@ const fn is_public(event: &Event) -> bool {
             | Event::Files { .. }
             | Event::Output { .. }
             | Event::UndoPreview { .. }
+            | Event::Tree { .. }
+            | Event::Preview { .. }
+            | Event::Found { .. }
+            | Event::Show { .. }
+            | Event::Kept { .. }
             | Event::Onboarding { .. }
             | Event::Closed
     )

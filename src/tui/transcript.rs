@@ -462,6 +462,21 @@ impl Transcript {
         number
     }
 
+    /// Puts a part at the top of the screen; false if it is not loaded.
+    pub fn show_part(&mut self, part: PartId) -> bool {
+        let Some(cell) = self.list.find(part).and_then(|at| self.list.get(at)) else {
+            return false;
+        };
+        self.moves = vec![Move::To(
+            Unit {
+                cell: cell.id,
+                part: 0,
+            },
+            0,
+        )];
+        true
+    }
+
     /// All that is loaded as plain text of that width.
     pub fn plain_text(&mut self, width: u16) -> String {
         let theme = self.theme.clone().unwrap_or_default();

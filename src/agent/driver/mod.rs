@@ -7,14 +7,18 @@
 mod active;
 mod asking;
 mod branch;
+mod changes;
 mod children;
 mod files;
+mod finding;
 mod follower;
 mod judge;
+mod keeping;
 mod models;
 mod ops;
 mod perform;
 mod ports;
+mod reading;
 mod recall;
 mod sessions;
 mod tools;
@@ -96,6 +100,8 @@ pub struct Agent {
     held: Option<(StreamId, Vec<Delta>)>,
     last_flush: Instant,
     finder: files::Finder,
+    /// The search through all sessions, and the scope of the last listing.
+    search: finding::Search,
     /// Calls and subagents that run; the end waits for them.
     tasks: TaskTracker,
 }
@@ -137,6 +143,7 @@ impl Agent {
             held: None,
             last_flush: Instant::now(),
             finder,
+            search: finding::Search::default(),
             tasks: TaskTracker::new(),
         }
     }
@@ -155,6 +162,8 @@ impl Agent {
                 Some(back) = self.back.recv() => self.came_back(back),
                 Some(streamed) = self.streamed.recv() => self.stream_came(streamed),
                 () = tokio::time::sleep_until(flush_at), if self.held.is_some() => self.flush(),
+                () = reading::changed(&mut self.active.reading), if self.active.reading.is_some() =>
+                    self.other_wrote().await,
             }
         }
         self.flush();

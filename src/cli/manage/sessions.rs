@@ -7,7 +7,7 @@ use std::sync::atomic::AtomicBool;
 use super::{Outcome, ground};
 use crate::app::{self, Ground};
 use crate::cli::arguments::{ExportFormat, Options, Sessions};
-use crate::cli::print;
+use crate::cli::{print, which};
 use crate::context::overflow::{self, Window};
 use crate::context::{Conversation, inspect as report};
 use crate::error::AppError;
@@ -31,14 +31,10 @@ fn fresh_id() -> SessionId {
     IdMint::new(seed, 0).session(now())
 }
 
-fn parse(id: &str) -> Result<SessionId, AppError> {
-    id.parse()
-        .map_err(|e| AppError::usage(format!("{e}."), "`dunlin sessions list` shows them."))
-}
-
 pub(super) fn run(options: &Options, what: Sessions) -> Outcome {
     let ground = ground(options)?;
     let project = project(&ground)?;
+    let parse = |id: &str| which::session(&ground, &project, id);
     match what {
         Sessions::List { json, all } => list(&ground, &project, json, all)?,
         Sessions::Show { id } => export(&project, parse(&id)?, session::ExportFormat::Markdown)?,
@@ -234,7 +230,7 @@ fn tell(report: &GcReport, dry_run: bool) {
 pub(super) fn inspect(options: &Options, id: &str, json: bool) -> Outcome {
     let ground = ground(options)?;
     let project = project(&ground)?;
-    let history = project.open_session_all(parse(id)?)?;
+    let history = project.open_session_all(which::session(&ground, &project, id)?)?;
     let registry = app::registry(&ground);
     let model = registry.info(&history.info.model);
     let conversation = Conversation::from_history(history.messages, history.parts);

@@ -10,4 +10,5 @@ mod asks;
 mod fixtures;
 mod frames;
 mod keys;
+mod sessions;
 mod sizes;

@@ -2,6 +2,7 @@
 
 use dunlin::protocol::event::{ModelChoice, Phase, UndoFile};
 use dunlin::protocol::{
+    Destination,
     DiffLine, DiffReport, DiffScope, Event, FileDiff, FileStatus, Hunk, LineKind, Role, SessionId,
 };
 
@@ -106,6 +107,7 @@ fn every_screen_survives_every_size() {
                 conflict: true,
             };
             w.tui.event(Event::UndoPreview {
+                to: Destination::LastTurn,
                 prompt: "p".to_owned(),
                 files: vec![file],
             });
