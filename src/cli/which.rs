@@ -103,7 +103,10 @@ fn near(listed: &[SessionSummary], text: &str) -> String {
     let shared = |session: &SessionSummary| {
         let id = session.info.id.to_string();
         let id = id.strip_prefix("ses_").unwrap_or(&id);
-        id.bytes().zip(body.bytes()).take_while(|(a, b)| a == b).count()
+        id.bytes()
+            .zip(body.bytes())
+            .take_while(|(a, b)| a == b)
+            .count()
     };
     let words = |session: &SessionSummary| {
         let said = format!("{} {}", session.info.title, session.first_prompt).to_lowercase();
@@ -129,7 +132,11 @@ fn rows(sessions: &[&SessionSummary]) -> String {
         .iter()
         .take(NAMED)
         .map(|s| {
-            let name: String = title(s).chars().filter(|c| !c.is_control()).take(60).collect();
+            let name: String = title(s)
+                .chars()
+                .filter(|c| !c.is_control())
+                .take(60)
+                .collect();
             format!("  {}  {name}", s.info.id)
         })
         .collect();

@@ -6,8 +6,9 @@
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Ask, AskId, ContextGauge, Destination, DiffReport, Fault, Message, MessageId, Millis, Mode, ModelRef, Part,
-    PartId, QueueId, QueueState, SearchHit, SessionId, SessionInfo, SessionSummary, Tokens, TreeTurn,
+    Ask, AskId, ContextGauge, Destination, DiffReport, Fault, Message, MessageId, Millis, Mode,
+    ModelRef, Part, PartId, QueueId, QueueState, SearchHit, SessionId, SessionInfo, SessionSummary,
+    Tokens, TreeTurn,
 };
 
 /// Why a turn ended.

@@ -13,6 +13,7 @@ mod diff;
 mod disk;
 mod gc;
 mod handle;
+mod noted;
 mod owner;
 mod pass;
 mod path;

@@ -6,8 +6,14 @@
 //! from the screen, and asked for again (`wants_older`) when they come near.
 
 mod apply;
+mod calls;
+mod compaction;
+mod find;
+mod layouts;
 mod list;
+mod moves;
 mod render;
+mod select;
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -19,7 +25,7 @@ use crate::protocol::{AskId, Event, MessageId, Millis, NoticeLevel, PartId, Phas
 use crate::tui::cells::Cell;
 use crate::tui::scroll::anchor::{Move, Position, Unit};
 use crate::tui::scroll::find::Find;
-use crate::tui::scroll::select::{Place, Selection};
+use crate::tui::scroll::select::Selection;
 use crate::tui::term::sanitise::Safe;
 use crate::tui::text::cache::Cache;
 use crate::tui::text::highlight::{Highlights, Worker};
@@ -162,7 +168,7 @@ impl Transcript {
                 ..
             } => {
                 let (before, after) = (*before_tokens, *after_tokens);
-                apply::compaction_figures(list, apply::Figures::Done { before, after, now });
+                compaction::figures(list, compaction::Figures::Done { before, after, now });
             }
             Event::Pruned {
                 count,
@@ -188,20 +194,20 @@ impl Transcript {
             }
             Event::Status(status) => {
                 if let Phase::Compacting { messages, tokens } = status.phase {
-                    apply::compaction_figures(list, apply::Figures::Running { messages, tokens });
+                    compaction::figures(list, compaction::Figures::Running { messages, tokens });
                 }
                 return false;
             }
             Event::Asked { ask } => {
                 let Some(part) = ask.part else { return false };
                 self.asks.insert(ask.id, part);
-                apply::asked(list, part, true);
+                calls::asked(list, part, true);
             }
             Event::AskClosed { ask } => {
                 let Some(part) = self.asks.remove(ask) else {
                     return false;
                 };
-                apply::asked(list, part, false);
+                calls::asked(list, part, false);
             }
             _ => return false,
         }
@@ -345,155 +351,6 @@ impl Transcript {
             Cell::Exec(_) | Cell::Call(_) | Cell::Task(_) | Cell::Edit(_) => entry.part,
             _ => None,
         })
-    }
-
-    /// The place under a column and row of the last area; gaps and blank rows mean the row below.
-    fn place(&self, column: u16, row: u16) -> Option<Place> {
-        let mut rows = self.screen.iter().enumerate().skip(usize::from(row));
-        let (at, (unit, row_of)) = rows.find_map(|(at, place)| {
-            Some((at, place.and_then(|(unit, row)| Some((unit, row?)))?))
-        })?;
-        let column = if at == usize::from(row) {
-            usize::from(column)
-        } else {
-            0
-        };
-        Some(Place {
-            unit,
-            row: row_of,
-            column,
-        })
-    }
-
-    /// Begins a selection at a column and row of the last area.
-    pub fn select_start(&mut self, column: u16, row: u16) {
-        self.selection = self.place(column, row).map(|place| Selection {
-            from: place,
-            to: place,
-            dragging: true,
-        });
-    }
-
-    /// Moves its end.
-    pub fn select_drag(&mut self, column: u16, row: u16) {
-        let row = row.min(self.area.height.saturating_sub(1));
-        if let Some(place) = self.place(column, row)
-            && let Some(selection) = &mut self.selection
-        {
-            selection.to = place;
-        }
-    }
-
-    /// Ends it; a selection of nothing is cleared.
-    pub fn select_end(&mut self, column: u16, row: u16) {
-        self.select_drag(column, row);
-        match &mut self.selection {
-            Some(selection) if selection.from == selection.to => self.selection = None,
-            Some(selection) => selection.dragging = false,
-            None => {}
-        }
-    }
-
-    /// Forgets it.
-    pub fn clear_selection(&mut self) {
-        self.selection = None;
-    }
-
-    /// True if something is selected.
-    pub fn has_selection(&self) -> bool {
-        self.selection
-            .is_some_and(|selection| selection.from != selection.to)
-    }
-
-    /// What is selected: without gutters, unwrapped.
-    pub fn selected_text(&mut self) -> Option<String> {
-        if !self.has_selection() {
-            return None;
-        }
-        let places = self.ordered_selection()?;
-        let theme = self.theme.clone().unwrap_or_default();
-        let text = self.copied(places, &Look::new(&theme, 0));
-        Some(text).filter(|text| !text.is_empty())
-    }
-
-    /// Searches what is loaded (smart case); marks the hits; gives their number. Empty: ends it.
-    pub fn find(&mut self, query: &str) -> usize {
-        self.find = Find::new(query);
-        let Some(find) = &mut self.find else { return 0 };
-        for entry in self.list.iter().filter(|entry| !is_hidden(&entry.cell)) {
-            let hits = find.pattern.find_iter(&entry.cell.text()).count();
-            if hits > 0 {
-                find.hits.push((entry.id, hits));
-            }
-        }
-        find.count()
-    }
-
-    /// How many places the running search found.
-    pub fn found(&self) -> usize {
-        self.find.as_ref().map_or(0, Find::count)
-    }
-
-    /// To the next hit below; its number from 1.
-    pub fn find_next(&mut self) -> Option<usize> {
-        self.find_step(true)
-    }
-
-    /// To the next hit above; its number from 1.
-    pub fn find_prev(&mut self) -> Option<usize> {
-        self.find_step(false)
-    }
-
-    fn find_step(&mut self, forward: bool) -> Option<usize> {
-        let (cell, hit) = self.find.as_mut()?.step(forward)?;
-        let number = self.find.as_ref()?.number();
-        let theme = self.theme.clone().unwrap_or_default();
-        let look = Look::new(&theme, 0);
-        let mut place = self.hit_place(cell, hit, &look);
-        if place.is_none()
-            && let Some(at) = self.list.index(cell)
-            && self.toggle(at)
-        {
-            // It is in what a fold hides.
-            place = self.hit_place(cell, hit, &look);
-        }
-        let (unit, row) = place.unwrap_or((Unit { cell, part: 0 }, 0));
-        self.moves = vec![Move::To(unit, row)];
-        number
-    }
-
-    /// Puts a part at the top of the screen; false if it is not loaded.
-    pub fn show_part(&mut self, part: PartId) -> bool {
-        let Some(cell) = self.list.find(part).and_then(|at| self.list.get(at)) else {
-            return false;
-        };
-        self.moves = vec![Move::To(
-            Unit {
-                cell: cell.id,
-                part: 0,
-            },
-            0,
-        )];
-        true
-    }
-
-    /// All that is loaded as plain text of that width.
-    pub fn plain_text(&mut self, width: u16) -> String {
-        let theme = self.theme.clone().unwrap_or_default();
-        self.plain(width, &Look::new(&theme, 0))
-    }
-
-    /// The last thing the assistant said, as Markdown.
-    pub fn last_answer(&self) -> Option<String> {
-        self.list.iter().rev().find_map(|entry| match &entry.cell {
-            Cell::Answer(answer) if !answer.stream.is_blank() => Some(answer.stream.text()),
-            _ => None,
-        })
-    }
-
-    /// The text of the cell at a row of the last area, for copying.
-    pub fn cell_text_at(&mut self, row: u16) -> Option<String> {
-        Some(self.list.get(self.cell_at(row)?)?.cell.text())
     }
 
     /// The oldest loaded message, once, when the top of what is loaded comes near and there is more

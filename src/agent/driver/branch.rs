@@ -105,11 +105,7 @@ pub(super) fn shared(a: &[MessageId], b: &[MessageId]) -> usize {
 }
 
 /// All turns of a session, earlier ones first. `path` is the current branch.
-pub(super) fn turns(
-    messages: Vec<Message>,
-    parts: Vec<Part>,
-    path: &[MessageId],
-) -> Vec<TreeTurn> {
+pub(super) fn turns(messages: Vec<Message>, parts: Vec<Part>, path: &[MessageId]) -> Vec<TreeTurn> {
     let parents = Parents::of(&messages);
     let current: HashSet<MessageId> = path.iter().copied().collect();
     let conversation = Conversation::from_history(messages, parts);
@@ -162,7 +158,10 @@ pub(super) fn turns(
         .collect();
     for at in (0..turns.len()).rev() {
         let (tip, parent) = (turns[at].tip, turns[at].parent);
-        if let Some(turn) = parent.and_then(|p| index.get(&p)).and_then(|p| turns.get_mut(*p)) {
+        if let Some(turn) = parent
+            .and_then(|p| index.get(&p))
+            .and_then(|p| turns.get_mut(*p))
+        {
             turn.tip = turn.tip.max(tip);
         }
     }

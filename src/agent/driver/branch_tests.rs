@@ -90,10 +90,17 @@ fn turns_hang_under_the_turn_they_follow_and_count_their_files() {
     let path = Parents::of(&grove.messages).path(Some(d));
     assert_eq!(path, [one, a, b, other, d]);
     let turns = grove.turns(&path);
-    let shape: Vec<_> = turns.iter().map(|t| (t.prompt, t.parent, t.current)).collect();
+    let shape: Vec<_> = turns
+        .iter()
+        .map(|t| (t.prompt, t.parent, t.current))
+        .collect();
     assert_eq!(
         shape,
-        [(one, None, true), (two, Some(one), false), (other, Some(one), true)]
+        [
+            (one, None, true),
+            (two, Some(one), false),
+            (other, Some(one), true)
+        ]
     );
     assert_eq!((turns[0].last, turns[0].tip), (b, d));
     assert_eq!((turns[1].last, turns[1].tip), (c, c));

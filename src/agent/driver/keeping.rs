@@ -4,6 +4,7 @@
 //! the store says by whom it is held.
 
 use std::collections::HashSet;
+use std::time::Duration;
 
 use super::{Agent, Back};
 use crate::agent::Input;
@@ -13,6 +14,9 @@ use crate::protocol::{
 };
 use crate::session::{Fork, Project, SessionStore, StoreError};
 
+/// How often the snapshot store is cleaned, and how long after the start.
+const COLLECT_EVERY: Duration = Duration::from_hours(24);
+const COLLECT_AFTER: Duration = Duration::from_mins(2);
 /// Turns and parts that a preview shows.
 const PREVIEW_TURNS: usize = 2;
 const PREVIEW_PARTS: usize = 60;
@@ -154,6 +158,35 @@ impl Agent {
         });
     }
 
+    /// Once a day per project: what no session needs goes from the snapshot store. Some time after the
+    /// start, so that nobody waits for it.
+    pub(super) fn collect_snapshots(&self) {
+        if self.ports.headless {
+            return;
+        }
+        let lock = self.ports.project.snapshot_dir().join("gc.lock");
+        let age = std::fs::metadata(&lock).and_then(|m| m.modified()).ok();
+        let age = age.and_then(|at| at.elapsed().ok());
+        if age.is_some_and(|age| age < COLLECT_EVERY) {
+            return;
+        }
+        let project = self.ports.project.clone();
+        let snapshots = self.ports.snapshots.clone();
+        let settings = self.ports.config.snapshot.clone();
+        let blocking = self.ports.blocking.clone();
+        tokio::spawn(async move {
+            tokio::time::sleep(COLLECT_AFTER).await;
+            // A session that cannot be read may need anything: then nothing goes.
+            let Ok(Ok(keep)) = blocking.run(move || project.snapshots_in_use()).await else {
+                return;
+            };
+            match snapshots.gc(&keep, settings).await {
+                Ok(report) => tracing::info!(freed = report.freed, "snapshots were collected"),
+                Err(error) => tracing::warn!(%error, "snapshots were not collected"),
+            }
+        });
+    }
+
     fn kept(&self, level: NoticeLevel, text: &str) {
         let kept = Event::Kept {
             level,
@@ -192,11 +225,7 @@ impl Agent {
 }
 
 /// The project that holds a session, this one first.
-fn holder(
-    own: &Project,
-    data_dir: &std::path::Path,
-    id: SessionId,
-) -> Result<Project, StoreError> {
+fn holder(own: &Project, data_dir: &std::path::Path, id: SessionId) -> Result<Project, StoreError> {
     if own.holds(id) {
         return Ok(own.clone());
     }

@@ -124,6 +124,7 @@ impl Agent {
             Begin::Open(id) => agent.open_session(id).await,
         }
         agent.announce_onboarding();
+        agent.collect_snapshots();
         agent
     }
 

@@ -14,10 +14,7 @@ impl Agent {
     pub(super) async fn op(&mut self, op: Op) {
         self.flush();
         if !self.active.writable && changes(&op) {
-            self.notice(
-                NoticeLevel::Warning,
-                &self.why_read_only(),
-            );
+            self.notice(NoticeLevel::Warning, &self.why_read_only());
             return;
         }
         match op {

@@ -67,7 +67,12 @@ impl Agent {
 
     /// The other process wrote something, or ended.
     pub(super) async fn other_wrote(&mut self) {
-        let Some(follower) = self.active.reading.as_mut().and_then(|r| r.follower.as_mut()) else {
+        let Some(follower) = self
+            .active
+            .reading
+            .as_mut()
+            .and_then(|r| r.follower.as_mut())
+        else {
             return;
         };
         let records = follower.read();

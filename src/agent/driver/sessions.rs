@@ -12,9 +12,7 @@ use crate::model::local;
 use crate::protocol::{
     Event, Fault, FaultKind, Message, MessageId, NoticeLevel, Part, SessionId, SessionInfo,
 };
-use crate::session::{
-    ExportFormat, Opened, Project, Redactor, SessionStore, StoreError,
-};
+use crate::session::{ExportFormat, Opened, Project, Redactor, SessionStore, StoreError};
 
 /// How long git may take to say how the worktree stands.
 const GIT_PATIENCE: Duration = Duration::from_secs(10);
@@ -171,10 +169,7 @@ impl Agent {
     }
 
     /// The whole session: its newest page may be all of it.
-    async fn whole(
-        &self,
-        opened: &Opened,
-    ) -> Result<(Vec<Message>, Vec<Part>), StoreError> {
+    async fn whole(&self, opened: &Opened) -> Result<(Vec<Message>, Vec<Part>), StoreError> {
         if opened.history.complete {
             return Ok((
                 opened.history.messages.clone(),

@@ -10,12 +10,10 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::branch::{self, Parents, Tip};
 use super::Agent;
+use super::branch::{self, Parents, Tip};
 use crate::context::{Conversation, Entry};
-use crate::protocol::{
-    Destination, Event, Message, MessageId, NoticeLevel, Part,
-};
+use crate::protocol::{Destination, Event, Message, MessageId, NoticeLevel, Part};
 use crate::session::{Commit, Record, Sync};
 use crate::snapshot::{FileWrite, Restored, SnapshotState};
 
@@ -107,7 +105,9 @@ impl Agent {
         let at = conversation
             .entries()
             .partition_point(|e| e.message.id < message);
-        let before = at.checked_sub(1).and_then(|i| conversation.entries().get(i));
+        let before = at
+            .checked_sub(1)
+            .and_then(|i| conversation.entries().get(i));
         let journey = Journey {
             destination,
             to: before.map(|e| e.message.id),
@@ -165,7 +165,11 @@ impl Agent {
         let Some(way) = self.way(journey.to).await else {
             return;
         };
-        let writes = if journey.files { way.writes.clone() } else { Vec::new() };
+        let writes = if journey.files {
+            way.writes.clone()
+        } else {
+            Vec::new()
+        };
         let from = self.tip();
         let again = journey.confirmed && self.set_out(from, journey.to, &writes).await;
         let restored = match self.restore(writes, !journey.confirmed).await {

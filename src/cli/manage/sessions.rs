@@ -14,6 +14,7 @@ use crate::error::AppError;
 use crate::headless::exit;
 use crate::protocol::{IdMint, SessionId, SessionSummary};
 use crate::session::{self, GcPolicy, GcReport, Project, Redactor, SearchQuery};
+use crate::snapshot;
 
 /// Hits of a search.
 const HITS: usize = 200;
@@ -209,7 +210,35 @@ pub(super) fn gc(options: &Options, dry_run: bool) -> Outcome {
         dry_run,
     })?;
     tell(&report, dry_run);
+    collect_snapshots(&ground, &project, dry_run)?;
     Ok(exit::DONE)
+}
+
+/// What no session needs any more goes from the snapshot store. A session that cannot be read may need
+/// anything, so then nothing goes.
+fn collect_snapshots(ground: &Ground, project: &Project, dry_run: bool) -> Result<(), AppError> {
+    let store = project.snapshot_dir();
+    if dry_run {
+        let size = bytes(snapshot::disk_use(&store));
+        print(format_args!(
+            "Snapshots take {size}; a dry run does not look what is needed of them."
+        ));
+        return Ok(());
+    }
+    let keep = project.snapshots_in_use()?;
+    let now = std::time::SystemTime::now();
+    let done = snapshot::collect(&store, &keep, &ground.config.snapshot, now)
+        .map_err(|e| AppError::new(e.to_string(), ""))?;
+    if done.skipped {
+        print("Snapshots are being collected by another dunlin.");
+    } else {
+        print(format_args!(
+            "{} of snapshots freed, {} left.",
+            bytes(done.freed),
+            bytes(done.left)
+        ));
+    }
+    Ok(())
 }
 
 fn tell(report: &GcReport, dry_run: bool) {

@@ -6,8 +6,8 @@ use ratatui::buffer::Buffer as Cells;
 use ratatui::layout::{Position, Rect};
 
 use super::{Frame, Intent, Outcome, draw_field, edit_line, footer};
-use crate::protocol::event::ModelChoice;
 use crate::protocol::Op;
+use crate::protocol::event::ModelChoice;
 use crate::tui::composer::buffer::Buffer;
 use crate::tui::fuzzy::{self, Hit};
 use crate::tui::input::Key;

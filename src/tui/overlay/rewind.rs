@@ -202,10 +202,9 @@ impl Rewind {
         let mut row = row.text(text, style);
         let (added, removed) = counts(turn);
         if !turn.files.is_empty() {
-            row = row.right(&format!("+{added}"), theme.good()).right(
-                &format!(" {}{removed}", glyphs.minus),
-                theme.bad(),
-            );
+            row = row
+                .right(&format!("+{added}"), theme.good())
+                .right(&format!(" {}{removed}", glyphs.minus), theme.bad());
         }
         if width >= WIDE {
             let when = numbers::when(turn.at, now, &state.zone);
@@ -278,9 +277,15 @@ fn how(turn: &TreeTurn) -> Overlay {
         intents: vec![Intent::CloseBelow, Intent::Op(go(files))],
     };
     let (title, what) = if turn.current {
-        ("Go back to before it", "what was written since is taken back; you see it first")
+        (
+            "Go back to before it",
+            "what was written since is taken back; you see it first",
+        )
     } else {
-        ("Switch to the end of this branch", "files become what it left; you see it first")
+        (
+            "Switch to the end of this branch",
+            "files become what it left; you see it first",
+        )
     };
     let entries = vec![
         entry("Conversation and files", what, true),
@@ -299,7 +304,10 @@ fn lay_out(turns: &[TreeTurn]) -> Vec<Line> {
     let mut children: HashMap<Option<usize>, Vec<usize>> = HashMap::new();
     for (at, turn) in turns.iter().enumerate() {
         let parent = turn.parent.and_then(|p| place.get(&p)).copied();
-        children.entry(parent.filter(|p| *p < at)).or_default().push(at);
+        children
+            .entry(parent.filter(|p| *p < at))
+            .or_default()
+            .push(at);
     }
     let mut lines = Vec::with_capacity(turns.len());
     // What is still to be laid out, the next one last: a turn with its rails.

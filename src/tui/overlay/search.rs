@@ -177,7 +177,9 @@ impl SearchView {
                 session = Some(hit.session);
                 let mut head = Row::new().gap(2).text(&hit.title, theme.dim());
                 if self.everywhere {
-                    head = head.right(&hit.worktree, theme.dim()).right("   ", theme.dim());
+                    head = head
+                        .right(&hit.worktree, theme.dim())
+                        .right("   ", theme.dim());
                 }
                 rows.push(head.right(&numbers::when(hit.at, now, &state.zone), theme.dim()));
             }

@@ -53,7 +53,8 @@ pub(super) fn draw(
         _ => draw_field("", &list.query, state, frame.body, buf),
     };
     let (rows, chosen) = rows(list, state, area.width >= WIDE, now);
-    list_and_preview(state, (&rows, chosen), &preview(list, state), frame, buf);
+    let preview = preview(list, state, usize::from(frame.body.width));
+    list_and_preview(state, (&rows, chosen), &preview, frame, buf);
     let hints = [
         (Action::ListAccept, "open"),
         (Action::SessionFork, "fork"),
@@ -274,12 +275,14 @@ fn named(
             .marked(&prompt, &line.prompt, theme.dim(), theme.reverse());
     }
     if line.more > 0 {
-        return row.gap(2).text(&format!("{} more subagents", line.more), theme.dim());
+        return row
+            .gap(2)
+            .text(&format!("{} more subagents", line.more), theme.dim());
     }
     row
 }
 
-fn preview(list: &SessionList, state: &State) -> Vec<Row> {
+fn preview(list: &SessionList, state: &State, width: usize) -> Vec<Row> {
     let theme = &state.theme;
     if let Some((level, text)) = &list.said {
         let style = match level {
@@ -297,8 +300,9 @@ fn preview(list: &SessionList, state: &State) -> Vec<Row> {
     }
     let head = Row::new().gap(2).text(&plain(title(session)), theme.bold());
     let head = if session.open_elsewhere {
-        head.to(STANDS)
-            .fixed("running in another window", theme.amber())
+        let elsewhere = "running in another window";
+        head.to(STANDS.min(width.saturating_sub(elsewhere.len())))
+            .fixed(elsewhere, theme.amber())
     } else if session.archived {
         head.to(STANDS).fixed("archived", theme.dim())
     } else {
@@ -333,7 +337,10 @@ fn preview(list: &SessionList, state: &State) -> Vec<Row> {
 fn question(session: &SessionSummary, list: &SessionList, state: &State) -> Vec<Row> {
     let theme = &state.theme;
     let id = Some(session.info.id);
-    let below = list.sessions.iter().filter(|s| s.info.parent == id && !s.fork);
+    let below = list
+        .sessions
+        .iter()
+        .filter(|s| s.info.parent == id && !s.fork);
     let with = match below.count() {
         0 => String::new(),
         1 => " with its subagent".to_owned(),
@@ -428,14 +435,21 @@ fn call(row: Row, state: &State, part: &Part) -> Row {
         let row = sign(row, state, failed)
             .text(&edit.headline(), theme.dim())
             .gap(2);
-        return row
-            .text(&format!("+{}", edit.added), theme.good())
-            .text(&format!(" {}{}", theme.glyphs.minus, edit.removed), theme.bad());
+        return row.text(&format!("+{}", edit.added), theme.good()).text(
+            &format!(" {}{}", theme.glyphs.minus, edit.removed),
+            theme.bad(),
+        );
     }
     let exec = Exec::of(facts, metadata);
     let (headline, verdict) = exec.headline();
-    let row = sign(row, state, failed || exec.exit.is_some_and(|code| code != 0));
-    row.text(&headline, theme.dim()).gap(2).text(&verdict, theme.dim())
+    let row = sign(
+        row,
+        state,
+        failed || exec.exit.is_some_and(|code| code != 0),
+    );
+    row.text(&headline, theme.dim())
+        .gap(2)
+        .text(&verdict, theme.dim())
 }
 
 fn sign(row: Row, state: &State, failed: bool) -> Row {

@@ -156,7 +156,13 @@ impl SessionList {
             .enumerate()
             .map(|(at, s)| (s.info.id, at))
             .collect();
-        let parent = |at: usize| self.sessions[at].info.parent.and_then(|p| place.get(&p)).copied();
+        let parent = |at: usize| {
+            self.sessions[at]
+                .info
+                .parent
+                .and_then(|p| place.get(&p))
+                .copied()
+        };
         let mut children: HashMap<usize, Vec<usize>> = HashMap::new();
         let mut roots = Vec::new();
         for at in 0..self.sessions.len() {

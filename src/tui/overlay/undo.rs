@@ -4,8 +4,8 @@ use ratatui::buffer::Buffer as Cells;
 use ratatui::layout::{Position, Rect};
 
 use super::{Frame, Intent, Outcome, draw_rows, footer};
-use crate::protocol::{Destination, Op};
 use crate::protocol::event::UndoFile;
+use crate::protocol::{Destination, Op};
 use crate::tui::input::Key;
 use crate::tui::keymap::{Action, Context, Keymap};
 use crate::tui::state::State;
@@ -94,10 +94,11 @@ impl UndoView {
             Row::new(),
         ];
         if self.files.is_empty() {
-            rows.push(Row::new().gap(2).fixed(
-                "No file changes: only the conversation does.",
-                theme.dim(),
-            ));
+            rows.push(
+                Row::new()
+                    .gap(2)
+                    .fixed("No file changes: only the conversation does.", theme.dim()),
+            );
         }
         for file in self.files.iter().skip(self.top) {
             let (glyph, style) = if file.conflict {
@@ -116,10 +117,7 @@ impl UndoView {
             ));
         }
         draw_rows(rows.iter(), frame.body, buf);
-        let hints = [
-            (Action::ListAccept, does),
-            (Action::ListDown, "down"),
-        ];
+        let hints = [(Action::ListAccept, does), (Action::ListDown, "down")];
         footer(state, &hints, Action::ListClose).draw(frame.footer, buf);
         None
     }

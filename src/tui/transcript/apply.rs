@@ -6,14 +6,11 @@
 use std::collections::HashMap;
 
 use super::list::{Head, List};
+use super::{calls, compaction};
 use crate::protocol::{
-    Fault, Finish, Message, MessageId, Millis, NoticeLevel, Part, PartBody, PartId, Role, ToolPart,
-    ToolState,
+    Fault, Finish, Message, MessageId, Millis, NoticeLevel, Part, PartBody, PartId, Role,
 };
-use crate::tui::cells::{
-    self, Answer, Call, Cell, Changes, Compaction, Edit, Exec, Explored, ExploredKind, Failure,
-    FileCell, Notice, Prompt, Retry, Task, Thought, Todo, ToolFacts,
-};
+use crate::tui::cells::{Answer, Cell, Changes, Failure, FileCell, Notice, Prompt, Retry, Thought};
 use crate::tui::text::stream::Stream;
 
 /// Takes in a message's header.
@@ -89,7 +86,7 @@ pub(super) fn part(list: &mut List, part: &Part) {
             text, synthetic, ..
         } => {
             if summary {
-                compaction_text(list, part, text);
+                compaction::text(list, part, text);
             } else if by_user {
                 let prompt = Prompt {
                     text: text.clone(),
@@ -110,7 +107,7 @@ pub(super) fn part(list: &mut List, part: &Part) {
                 set(list, part, Cell::Thought(thought));
             }
         }
-        PartBody::Tool(call) => tool(list, part, call),
+        PartBody::Tool(call) => calls::tool(list, part, call),
         PartBody::File(file) => set(list, part, Cell::File(FileCell::of(file, by_user))),
         PartBody::StepStart { .. } | PartBody::StepFinish { .. } => {}
         PartBody::Patch { files, .. } => {
@@ -125,7 +122,7 @@ pub(super) fn part(list: &mut List, part: &Part) {
             tail,
             ..
         } => {
-            compaction(list, part, (*before, *after), *tail);
+            compaction::part(list, part, (*before, *after), *tail);
         }
         // The call of `task` shows the subagent; this part only records it.
         PartBody::Subtask { .. } => {}
@@ -134,7 +131,7 @@ pub(super) fn part(list: &mut List, part: &Part) {
 }
 
 /// Puts a cell in the place of the part's old one, or adds it.
-fn set(list: &mut List, part: &Part, cell: Cell) {
+pub(super) fn set(list: &mut List, part: &Part, cell: Cell) {
     match list.find(part.id) {
         Some(at) => {
             if let Some(entry) = list.get_mut(at) {
@@ -190,117 +187,6 @@ pub(super) fn delta(list: &mut List, part: PartId, delta: &str) -> bool {
     }
     entry.revision += 1;
     true
-}
-
-fn tool(list: &mut List, part: &Part, call: &ToolPart) {
-    let mut facts = ToolFacts::of(call, part.start);
-    let place = list.find(part.id);
-    if let Some(kind) = ExploredKind::of(&call.tool) {
-        explored(list, part, kind, facts, place);
-        return;
-    }
-    let old = place.and_then(|at| list.get(at)).map(|entry| &entry.cell);
-    facts.asked = facts.outcome.is_running() && old.is_some_and(is_asked);
-    let metadata = cells::metadata(&call.state);
-    let input = call.state.input();
-    let cell = match call.tool.as_str() {
-        "bash" | "shell" => Cell::Exec(Exec::of(facts, metadata)),
-        "todo" | "todo_write" | "plan" => {
-            supersede_plans(list, part.id);
-            Cell::Todo(Todo::of(facts, input, metadata))
-        }
-        "task" => Cell::Task(Task::of(facts, input, metadata)),
-        name if Edit::is(name) => {
-            if matches!(call.state, ToolState::Completed { .. })
-                && let Some(head) = list.heads.get_mut(&part.message)
-            {
-                head.edited = true;
-            }
-            Cell::Edit(Edit::of(facts, metadata))
-        }
-        _ => Cell::Call(Call { facts }),
-    };
-    set(list, part, cell);
-}
-
-fn is_asked(cell: &Cell) -> bool {
-    match cell {
-        Cell::Exec(cell) => cell.facts.asked,
-        Cell::Edit(cell) => cell.facts.asked,
-        Cell::Task(cell) => cell.facts.asked,
-        Cell::Call(cell) => cell.facts.asked,
-        _ => false,
-    }
-}
-
-/// Marks a tool cell as waiting for the user, or no longer.
-pub(super) fn asked(list: &mut List, part: PartId, asked: bool) {
-    let Some(at) = list.find(part) else { return };
-    let Some(entry) = list.get_mut(at) else {
-        return;
-    };
-    let facts = match &mut entry.cell {
-        Cell::Exec(cell) => &mut cell.facts,
-        Cell::Edit(cell) => &mut cell.facts,
-        Cell::Task(cell) => &mut cell.facts,
-        Cell::Call(cell) => &mut cell.facts,
-        _ => return,
-    };
-    facts.asked = asked;
-    entry.revision += 1;
-}
-
-/// Reads and searches join the group they follow on.
-fn explored(
-    list: &mut List,
-    part: &Part,
-    kind: ExploredKind,
-    facts: ToolFacts,
-    place: Option<usize>,
-) {
-    let last = list.len().checked_sub(1);
-    let group = place.or_else(|| {
-        // Blank text and empty thoughts between two calls do not part them.
-        let mut at = last?;
-        while list
-            .get(at)
-            .is_some_and(|entry| super::is_hidden(&entry.cell))
-        {
-            at = at.checked_sub(1)?;
-        }
-        list.get(at)
-            .filter(|entry| matches!(entry.cell, Cell::Explored(_)))
-            .map(|_| at)
-    });
-    if let Some(at) = group
-        && let Some(entry) = list.get_mut(at)
-        && let Cell::Explored(explored) = &mut entry.cell
-    {
-        explored.put(part.id, kind, facts);
-        entry.revision += 1;
-        list.join(part.id, at);
-        return;
-    }
-    let mut explored = Explored::default();
-    explored.put(part.id, kind, facts);
-    list.add(Cell::Explored(explored), Some(part.id), Some(part.message));
-}
-
-fn supersede_plans(list: &mut List, part: PartId) {
-    for at in (0..list.len()).rev() {
-        let Some(entry) = list.get_mut(at) else {
-            continue;
-        };
-        if let Cell::Todo(todo) = &mut entry.cell
-            && entry.part != Some(part)
-        {
-            if todo.superseded {
-                break;
-            }
-            todo.superseded = true;
-            entry.revision += 1;
-        }
-    }
 }
 
 /// An attempt failed. Event and part say the same; the part comes with the message.
@@ -371,128 +257,6 @@ pub(super) fn failure(list: &mut List, fault: &Fault) {
             message,
         );
     }
-}
-
-fn compaction(list: &mut List, part: &Part, (before, after): (u64, u64), tail: Option<MessageId>) {
-    if let Some(at) = list.find(part.id)
-        && let Some(entry) = list.get_mut(at)
-        && let Cell::Compaction(compaction) = &mut entry.cell
-    {
-        compaction.before = compaction.before.max(before);
-        compaction.after = after;
-        if after > 0 && compaction.end.is_none() {
-            compaction.end = part.end.or(Some(part.start));
-        }
-        entry.revision += 1;
-        return;
-    }
-    let cell = Cell::Compaction(Compaction {
-        start: part.start,
-        end: if after > 0 {
-            part.end.or(Some(part.start))
-        } else {
-            None
-        },
-        messages: 0,
-        before,
-        after,
-        keeping: keeping(list, tail),
-        summary: String::new(),
-    });
-    list.add(cell, Some(part.id), Some(part.message));
-}
-
-/// What a compaction keeps, in words.
-fn keeping(list: &List, tail: Option<MessageId>) -> String {
-    let mut parts = Vec::new();
-    if let Some(tail) = tail {
-        let turns = list
-            .iter()
-            .rev()
-            .take_while(|entry| entry.message.is_none_or(|message| message >= tail))
-            .filter(|entry| matches!(&entry.cell, Cell::Prompt(prompt) if !prompt.synthetic))
-            .count();
-        match turns {
-            0 => {}
-            1 => parts.push("last turn".to_owned()),
-            n => parts.push(format!("last {n} turns")),
-        }
-    }
-    let plan = list.iter().rev().find_map(|entry| match &entry.cell {
-        Cell::Todo(todo) => Some(todo.progress()),
-        _ => None,
-    });
-    if let Some((done, all)) = plan.filter(|(_, all)| *all > 0) {
-        parts.push(format!("plan ({done} of {all} done)"));
-    }
-    parts.join(", ")
-}
-
-/// The summary's text belongs to the compaction that asked for it.
-fn compaction_text(list: &mut List, part: &Part, text: &str) {
-    let place = list.find(part.id).or_else(|| newest_compaction(list));
-    let Some(at) = place else { return };
-    list.join(part.id, at);
-    if let Some(entry) = list.get_mut(at)
-        && let Cell::Compaction(compaction) = &mut entry.cell
-    {
-        text.clone_into(&mut compaction.summary);
-        if let Some(end) = part.end {
-            compaction.end = Some(end);
-        }
-        entry.revision += 1;
-    }
-}
-
-fn newest_compaction(list: &List) -> Option<usize> {
-    (0..list.len()).rev().find(|at| {
-        list.get(*at)
-            .is_some_and(|entry| matches!(entry.cell, Cell::Compaction(_)))
-    })
-}
-
-/// Figures of the compaction that is going on, or of the one that just ended.
-pub(super) fn compaction_figures(list: &mut List, figures: Figures) {
-    let Some(at) = newest_compaction(list) else {
-        return;
-    };
-    let Some(entry) = list.get_mut(at) else {
-        return;
-    };
-    let Cell::Compaction(compaction) = &mut entry.cell else {
-        return;
-    };
-    match figures {
-        Figures::Running { messages, tokens } => {
-            if !compaction.is_running()
-                || (compaction.messages == messages && compaction.before == tokens)
-            {
-                return;
-            }
-            compaction.messages = messages;
-            compaction.before = tokens;
-        }
-        Figures::Done { before, after, now } => {
-            compaction.before = before;
-            compaction.after = after;
-            compaction.end.get_or_insert(now);
-        }
-    }
-    entry.revision += 1;
-}
-
-/// What is known about a compaction besides its parts.
-#[derive(Debug, Clone, Copy)]
-pub(super) enum Figures {
-    Running {
-        messages: u32,
-        tokens: u64,
-    },
-    Done {
-        before: u64,
-        after: u64,
-        now: Millis,
-    },
 }
 
 /// The turn is over: nothing of it still thinks, streams or compacts.

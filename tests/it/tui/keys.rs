@@ -1,9 +1,7 @@
 //! What keys do: sending, queueing, interrupting, completing, quitting.
 
 use dunlin::protocol::event::Phase;
-use dunlin::protocol::{
-    Delivery, Event, FileSource, MessageId, Op, PromptInput, QueueEdit, Role,
-};
+use dunlin::protocol::{Delivery, Event, FileSource, MessageId, Op, PromptInput, QueueEdit, Role};
 use dunlin::tui::input::Input;
 use dunlin::tui::update::{Effect, Msg};
 

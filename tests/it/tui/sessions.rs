@@ -30,7 +30,13 @@ fn frame_sessions(now: i64) -> Vec<SessionSummary> {
             open_elsewhere: true,
             ..of(90, "fix flaky resize test", now, 26, 0.42)
         },
-        of(80, "why does resize clear scrollback", now - 8_520_000, 44, 1.10),
+        of(
+            80,
+            "why does resize clear scrollback",
+            now - 8_520_000,
+            44,
+            1.10,
+        ),
         SessionSummary {
             branch: "ratatui-030".to_owned(),
             added: 802,
@@ -245,7 +251,10 @@ fn a_session_is_named_within_the_picker() {
     });
     assert!(world.tui.screen().contains(refused));
     world.tui.press("ctrl+r esc");
-    assert!(world.tui.screen().contains("enter open"), "esc ends naming, not the picker");
+    assert!(
+        world.tui.screen().contains("enter open"),
+        "esc ends naming, not the picker"
+    );
 }
 
 #[test]
@@ -444,12 +453,15 @@ fn words_are_searched_in_all_sessions_and_enter_goes_to_the_part() {
     // The answer to an older question says nothing any more.
     world.tui.event(found(2, vec![hit(1, "a zebrx here")]));
     assert!(world.tui.screen().contains("searching"));
-    world
-        .tui
-        .event(found(3, vec![hit(1, "a zebra here"), hit(2, "a zebra there")]));
+    world.tui.event(found(
+        3,
+        vec![hit(1, "a zebra here"), hit(2, "a zebra there")],
+    ));
     let screen = world.tui.screen();
     assert!(
-        screen.contains("2 places") && screen.contains("a title") && screen.contains("a zebra there"),
+        screen.contains("2 places")
+            && screen.contains("a title")
+            && screen.contains("a zebra there"),
         "{screen}"
     );
     world.tui.press("tab");

@@ -2,8 +2,8 @@
 
 use dunlin::protocol::event::{ModelChoice, Phase, UndoFile};
 use dunlin::protocol::{
-    Destination,
-    DiffLine, DiffReport, DiffScope, Event, FileDiff, FileStatus, Hunk, LineKind, Role, SessionId,
+    Destination, DiffLine, DiffReport, DiffScope, Event, FileDiff, FileStatus, Hunk, LineKind,
+    Role, SessionId,
 };
 
 use super::fixtures::{World, doom_loop, permission, place, summary};

@@ -1,0 +1,122 @@
+//! Tool calls → cells: which kind of cell a tool has, groups of reads and searches, the newest plan.
+//!
+//! Called by `apply` for every change of a tool's part. What is kept of its output is in `cells`.
+
+use super::apply::set;
+use super::list::List;
+use crate::protocol::{Part, PartId, ToolPart, ToolState};
+use crate::tui::cells::{
+    self, Call, Cell, Edit, Exec, Explored, ExploredKind, Task, Todo, ToolFacts,
+};
+
+/// Takes in a call, new or changed.
+pub(super) fn tool(list: &mut List, part: &Part, call: &ToolPart) {
+    let mut facts = ToolFacts::of(call, part.start);
+    let place = list.find(part.id);
+    if let Some(kind) = ExploredKind::of(&call.tool) {
+        explored(list, part, kind, facts, place);
+        return;
+    }
+    let old = place.and_then(|at| list.get(at)).map(|entry| &entry.cell);
+    facts.asked = facts.outcome.is_running() && old.is_some_and(is_asked);
+    let metadata = cells::metadata(&call.state);
+    let input = call.state.input();
+    let cell = match call.tool.as_str() {
+        "bash" | "shell" => Cell::Exec(Exec::of(facts, metadata)),
+        "todo" | "todo_write" | "plan" => {
+            supersede_plans(list, part.id);
+            Cell::Todo(Todo::of(facts, input, metadata))
+        }
+        "task" => Cell::Task(Task::of(facts, input, metadata)),
+        name if Edit::is(name) => {
+            if matches!(call.state, ToolState::Completed { .. })
+                && let Some(head) = list.heads.get_mut(&part.message)
+            {
+                head.edited = true;
+            }
+            Cell::Edit(Edit::of(facts, metadata))
+        }
+        _ => Cell::Call(Call { facts }),
+    };
+    set(list, part, cell);
+}
+
+fn is_asked(cell: &Cell) -> bool {
+    match cell {
+        Cell::Exec(cell) => cell.facts.asked,
+        Cell::Edit(cell) => cell.facts.asked,
+        Cell::Task(cell) => cell.facts.asked,
+        Cell::Call(cell) => cell.facts.asked,
+        _ => false,
+    }
+}
+
+/// Marks a tool cell as waiting for the user, or no longer.
+pub(super) fn asked(list: &mut List, part: PartId, asked: bool) {
+    let Some(at) = list.find(part) else { return };
+    let Some(entry) = list.get_mut(at) else {
+        return;
+    };
+    let facts = match &mut entry.cell {
+        Cell::Exec(cell) => &mut cell.facts,
+        Cell::Edit(cell) => &mut cell.facts,
+        Cell::Task(cell) => &mut cell.facts,
+        Cell::Call(cell) => &mut cell.facts,
+        _ => return,
+    };
+    facts.asked = asked;
+    entry.revision += 1;
+}
+
+/// Reads and searches join the group they follow on.
+fn explored(
+    list: &mut List,
+    part: &Part,
+    kind: ExploredKind,
+    facts: ToolFacts,
+    place: Option<usize>,
+) {
+    let last = list.len().checked_sub(1);
+    let group = place.or_else(|| {
+        // Blank text and empty thoughts between two calls do not part them.
+        let mut at = last?;
+        while list
+            .get(at)
+            .is_some_and(|entry| super::is_hidden(&entry.cell))
+        {
+            at = at.checked_sub(1)?;
+        }
+        list.get(at)
+            .filter(|entry| matches!(entry.cell, Cell::Explored(_)))
+            .map(|_| at)
+    });
+    if let Some(at) = group
+        && let Some(entry) = list.get_mut(at)
+        && let Cell::Explored(explored) = &mut entry.cell
+    {
+        explored.put(part.id, kind, facts);
+        entry.revision += 1;
+        list.join(part.id, at);
+        return;
+    }
+    let mut explored = Explored::default();
+    explored.put(part.id, kind, facts);
+    list.add(Cell::Explored(explored), Some(part.id), Some(part.message));
+}
+
+fn supersede_plans(list: &mut List, part: PartId) {
+    for at in (0..list.len()).rev() {
+        let Some(entry) = list.get_mut(at) else {
+            continue;
+        };
+        if let Cell::Todo(todo) = &mut entry.cell
+            && entry.part != Some(part)
+        {
+            if todo.superseded {
+                break;
+            }
+            todo.superseded = true;
+            entry.revision += 1;
+        }
+    }
+}
