@@ -310,8 +310,9 @@ fn what_was_said_in_another_session_is_found_and_shown() {
     assert!(screen.contains("echo one > f.txt"), "{screen}");
     terminal.send("\r");
     // The call stands at the top, far above the newest.
-    let screen = terminal.shows("echo one > f.txt");
-    assert!(screen.contains("Back to bottom"), "{screen}");
+    terminal.until("the call in its session", |screen| {
+        screen.contains("Ran echo one > f.txt") && screen.contains("Back to bottom")
+    });
     quit(&mut terminal);
     // From the command line.
     let found = world.run(&["search", "echo one"]).code(0).stdout;
@@ -375,8 +376,9 @@ fn sessions_are_named_packed_and_deleted_in_the_picker_but_not_while_open_elsewh
     second.shows("is open in another dunlin");
     quit(&mut first);
     second.send("\x12\x15better name\r");
-    let screen = second.shows("It is called “better name” now.");
-    assert!(screen.contains("❯ better name"), "{screen}");
+    second.until("the new name", |screen| {
+        screen.contains("It is called “better name” now.") && screen.contains("❯ better name")
+    });
     second.send("\x04");
     second.shows("Packed away");
     second.send("\x18");
