@@ -299,7 +299,10 @@ pub async fn run_agent(
     (ops, outbox): (OpReceiver, Outbox),
 ) {
     match ports(ground, &wishes, outbox.clone()) {
-        Ok(ports) => Box::pin(Agent::start(ports, ops, begin).await.run()).await,
+        Ok(ports) => {
+            let agent = Box::pin(Agent::start(ports, ops, begin)).await;
+            Box::pin(agent.run()).await;
+        }
         Err(error) => {
             outbox.send([
                 crate::protocol::Event::Error {

@@ -22,6 +22,7 @@ pub mod input;
 pub mod loop_guard;
 pub mod queue;
 pub mod recall;
+pub mod replay;
 pub mod retry;
 pub mod subagent;
 pub mod turn;

@@ -86,6 +86,14 @@ pub(super) enum Command {
         #[arg(long)]
         all: bool,
     },
+    /// Play a session's recorded answers again, offline, and compare.
+    Replay {
+        /// The session.
+        session: String,
+        /// As JSON.
+        #[arg(long)]
+        json: bool,
+    },
     /// What fills a session's context.
     Inspect {
         /// The session.

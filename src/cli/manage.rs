@@ -1,6 +1,7 @@
 //! Subcommands that look at or change what is stored: models, keys, sessions, configuration.
 
 mod doctor;
+mod replay;
 mod sessions;
 
 use std::io::Read;
@@ -25,6 +26,7 @@ pub(super) fn run(options: &Options, command: Command) -> u8 {
         Command::Auth { what } => keys(options, what),
         Command::Sessions { what } => sessions::run(options, what),
         Command::Search { query, all } => sessions::search(options, query, all),
+        Command::Replay { session, json } => replay::run(options, &session, json),
         Command::Inspect { session, json } => sessions::inspect(options, &session, json),
         Command::Permissions { what } => permissions(options, what),
         Command::Config {

@@ -158,6 +158,11 @@ pub const KEYS: &[Key] = &[
         "Pruning that would free less than so many tokens is not done.",
     ),
     key(
+        "context.prune_fold",
+        Kind::Bool(|c, _| &mut c.context.prune_fold),
+        "A pruning takes calls that an earlier one cleared out of the request; one line per turn stands for them.",
+    ),
+    key(
         "context.prune_keep_tools",
         Kind::Words(|c, _| &mut c.context.prune_keep_tools),
         "Tools whose results are never pruned.",
@@ -296,6 +301,11 @@ pub const KEYS: &[Key] = &[
         "snapshot.verify_after",
         Kind::Duration(|c, _| &mut c.snapshot.verify_after),
         "Idle time after which all files are compared once with what is known; 0 for never.",
+    ),
+    key(
+        "store.frames_days",
+        Kind::U32(|c, _| &mut c.store.frames_days, 0, 36_500),
+        "Days that recorded answers of models are kept for dunlin replay; 0 records none.",
     ),
     key(
         "store.archive_days",

@@ -110,6 +110,8 @@ pub struct ContextSettings {
     pub prune_protect: u64,
     /// Pruning that frees less is not done. Default 20,000.
     pub prune_minimum: u64,
+    /// True if a pruning folds the calls that an earlier one cleared. Default true.
+    pub prune_fold: bool,
     /// Tools whose results are never pruned. Default `skill`, `task`.
     pub prune_keep_tools: Vec<String>,
     /// Turns kept verbatim by a compaction. Default 2.
@@ -133,6 +135,7 @@ impl Default for ContextSettings {
             output_reserve: 32_000,
             prune_protect: 40_000,
             prune_minimum: 20_000,
+            prune_fold: true,
             prune_keep_tools: vec!["skill".to_owned(), "task".to_owned()],
             keep_turns: 2,
             threshold: 0.5,
@@ -246,13 +249,18 @@ impl Default for SnapshotSettings {
 /// `[store]`
 #[derive(Debug, Clone, PartialEq)]
 pub struct StoreSettings {
+    /// Days that recorded answers of models are kept for `dunlin replay`; 0 records none. Default 7.
+    pub frames_days: u32,
     /// Days after which an untouched session is archived. Default 14.
     pub archive_days: u32,
 }
 
 impl Default for StoreSettings {
     fn default() -> Self {
-        Self { archive_days: 14 }
+        Self {
+            frames_days: 7,
+            archive_days: 14,
+        }
     }
 }
 

@@ -1,12 +1,14 @@
 //! What a model says, piece by piece, in dunlin's own words: what every wire decodes to.
 
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::protocol::{Finish, Tokens};
 
 /// One piece of an answer. `block` numbers count up from 0 in order of first appearance; text,
 /// reasoning and calls share the numbers, so they give the order of the parts.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Delta {
     /// A text block grew.
     Text {
@@ -71,7 +73,7 @@ pub enum Delta {
 }
 
 /// Token counts of one answer; none where the wire says nothing.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Usage {
     /// Input without cached and cache-writing tokens.
     pub input: Option<u64>,
@@ -97,6 +99,36 @@ impl Usage {
                 read: self.cache_read.unwrap_or(0),
                 write: self.cache_write.unwrap_or(0),
             },
+        }
+    }
+}
+
+/// Adds deltas, joining what continues the delta before.
+pub(super) fn append(deltas: &mut Vec<Delta>, more: Vec<Delta>) {
+    for delta in more {
+        match (deltas.last_mut(), delta) {
+            (
+                Some(Delta::Text { block, text }),
+                Delta::Text {
+                    block: same,
+                    text: more,
+                },
+            ) if *block == same => text.push_str(&more),
+            (
+                Some(Delta::Reasoning { block, text }),
+                Delta::Reasoning {
+                    block: same,
+                    text: more,
+                },
+            ) if *block == same => text.push_str(&more),
+            (
+                Some(Delta::CallArguments { block, json }),
+                Delta::CallArguments {
+                    block: same,
+                    json: more,
+                },
+            ) if *block == same => json.push_str(&more),
+            (_, delta) => deltas.push(delta),
         }
     }
 }

@@ -21,8 +21,10 @@ pub use self::address::request_url;
 pub use self::clients::Http;
 pub(super) use self::clients::is_loopback;
 use self::trouble::{broken, cut, refused, silent};
-use super::decode::Decoder;
+use super::decode::{Decoded, Decoder, Wire};
+use super::delta::append;
 use super::encode::{Encoder, Quirks};
+use super::tape::Tape;
 use super::{Answer, Delta, Model, ModelInfo, Request};
 use crate::protocol::Fault;
 
@@ -98,7 +100,18 @@ impl Model for WireModel {
     }
 
     fn ask(&self, request: Arc<Request>) -> Answer {
+        self.ask_with(request, None)
+    }
+
+    fn ask_taped(&self, request: Arc<Request>, tape: Tape) -> Answer {
+        self.ask_with(request, Some(tape))
+    }
+}
+
+impl WireModel {
+    fn ask_with(&self, request: Arc<Request>, tape: Option<Tape>) -> Answer {
         let asking = Asking {
+            tape,
             http: Arc::clone(&self.http),
             endpoint: Arc::clone(&self.endpoint),
             encoder: Arc::clone(&self.encoder),
@@ -118,6 +131,7 @@ struct Asking {
     http: Arc<Http>,
     endpoint: Arc<Endpoint>,
     encoder: Arc<Encoder>,
+    tape: Option<Tape>,
     state: State,
     /// True once the model has said why it ended.
     finished: bool,
@@ -158,7 +172,13 @@ impl Asking {
                         last: self.last,
                     };
                     let (response, decoder) = &mut *open;
-                    let (deltas, fault, more) = read(&self.endpoint, pace, response, decoder).await;
+                    let mut decoding = Decoding {
+                        decoder,
+                        wire: self.encoder.quirks().wire,
+                        tape: self.tape.as_ref(),
+                    };
+                    let (deltas, fault, more) =
+                        read(&self.endpoint, pace, response, &mut decoding).await;
                     self.finished |= deltas.iter().any(|d| matches!(d, Delta::Finish { .. }));
                     // What fails after the model has finished takes nothing away from its answer.
                     let fault = fault.filter(|_| !self.finished);
@@ -168,6 +188,9 @@ impl Asking {
                         None => State::Over,
                     };
                     if !deltas.is_empty() {
+                        if let Some(tape) = &self.tape {
+                            tape.batch();
+                        }
                         self.last = Some(Instant::now());
                         return Some(Ok(deltas));
                     }
@@ -209,33 +232,26 @@ struct Pace {
     last: Option<Instant>,
 }
 
-/// Adds deltas, joining what continues the delta before.
-fn append(deltas: &mut Vec<Delta>, more: Vec<Delta>) {
-    for delta in more {
-        match (deltas.last_mut(), delta) {
-            (
-                Some(Delta::Text { block, text }),
-                Delta::Text {
-                    block: same,
-                    text: more,
-                },
-            ) if *block == same => text.push_str(&more),
-            (
-                Some(Delta::Reasoning { block, text }),
-                Delta::Reasoning {
-                    block: same,
-                    text: more,
-                },
-            ) if *block == same => text.push_str(&more),
-            (
-                Some(Delta::CallArguments { block, json }),
-                Delta::CallArguments {
-                    block: same,
-                    json: more,
-                },
-            ) if *block == same => json.push_str(&more),
-            (_, delta) => deltas.push(delta),
+/// A decoder, and the tape that its bytes go onto.
+struct Decoding<'a> {
+    decoder: &'a mut Decoder,
+    wire: Wire,
+    tape: Option<&'a Tape>,
+}
+
+impl Decoding<'_> {
+    fn feed(&mut self, bytes: &[u8]) -> Decoded {
+        if let Some(tape) = self.tape {
+            tape.bytes(self.wire, bytes);
         }
+        self.decoder.feed(bytes)
+    }
+
+    fn finish(&mut self) -> Decoded {
+        if let Some(tape) = self.tape {
+            tape.finished();
+        }
+        self.decoder.finish()
     }
 }
 
@@ -254,7 +270,7 @@ async fn read(
     endpoint: &Endpoint,
     pace: Pace,
     response: &mut Response,
-    decoder: &mut Decoder,
+    decoder: &mut Decoding<'_>,
 ) -> (Vec<Delta>, Option<Fault>, bool) {
     let mut deltas = Vec::new();
     let (mut bytes, mut pieces) = (0, 0);

@@ -16,13 +16,16 @@ pub mod provider;
 pub mod request;
 pub mod scripted;
 pub mod sse;
+pub mod tape;
 
 use std::sync::Arc;
 
+use futures_util::StreamExt;
 use futures_util::stream::BoxStream;
 
 pub use delta::{Delta, Usage};
 pub use request::{Block, Request, RequestMessage, ToolSpec};
+pub use tape::Tape;
 
 use crate::protocol::{Fault, ModelRef, Tokens};
 
@@ -38,6 +41,18 @@ pub trait Model: Send + Sync + std::fmt::Debug {
     /// Asks. Returns at once; connecting happens when the stream is first polled. A stream that
     /// ends without `Delta::Finish` yields a `StreamTruncated` fault before it ends.
     fn ask(&self, request: Arc<Request>) -> Answer;
+
+    /// Asks, and puts what comes onto a tape as well: the bytes of the wire, or the deltas of a
+    /// model that has none.
+    fn ask_taped(&self, request: Arc<Request>, tape: Tape) -> Answer {
+        self.ask(request)
+            .inspect(move |batch| {
+                if let Ok(deltas) = batch {
+                    tape.deltas(deltas);
+                }
+            })
+            .boxed()
+    }
 }
 
 /// Limits, prices and abilities of one model.

@@ -11,6 +11,7 @@ use std::time::Duration;
 use super::archive;
 use super::commit::Record;
 use super::error::StoreError;
+use super::frames;
 use super::list;
 use super::meta::{Meta, modified};
 use super::place::{Claim, Lock, Place};
@@ -24,6 +25,8 @@ pub struct GcPolicy {
     pub now: Millis,
     /// Full outputs older than this many days go.
     pub output_days: u32,
+    /// Recorded answers of sessions untouched for this many days go.
+    pub frames_days: u32,
     /// Sessions untouched for this many days are packed; 0 for never.
     pub archive_days: u32,
     /// True: nothing is changed, only told.
@@ -35,6 +38,8 @@ pub struct GcPolicy {
 pub struct GcReport {
     /// Full outputs removed.
     pub outputs: u64,
+    /// Files of recorded answers removed.
+    pub frames: u64,
     /// Blobs that no session refers to, removed.
     pub blobs: u64,
     /// Sessions packed.
@@ -253,6 +258,13 @@ fn clean_session(place: &Place, policy: &GcPolicy, report: &mut GcReport) {
         let leftover = name == "db.damaged" || name.contains("tmp");
         if leftover && modified(&path) < day {
             remove(&path, policy, report);
+        }
+    }
+    let old = policy.before(policy.frames_days);
+    for path in frames::files(place) {
+        if path.exists() && modified(&path) < old {
+            report.frames += 1;
+            free(&path, policy, report);
         }
     }
     let idle = policy.archive_days > 0 && modified(&journal) < policy.before(policy.archive_days);

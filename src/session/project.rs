@@ -251,6 +251,14 @@ impl Project {
         whole_history(archive::image(&place)?, &place)
     }
 
+    /// The same, and the number of places of its journal that could not be used.
+    pub fn read_all(&self, id: SessionId) -> Result<(History, u64), StoreError> {
+        let place = self.existing(id)?;
+        let image = archive::image(&place)?;
+        let damaged = image.damaged;
+        Ok((whole_history(image, &place)?, damaged))
+    }
+
     /// This project's sessions with at least one message, last used first.
     pub fn list(&self) -> Result<Vec<SessionSummary>, StoreError> {
         list::of_folders(&[self.sessions_dir()])

@@ -13,6 +13,7 @@ use super::blob::Blobs;
 use super::commit::{Announce, Commit};
 use super::error::StoreError;
 use super::follow::Follower;
+use super::frames::Frames;
 use super::history::{History, Page};
 use super::meta::SummaryPatch;
 use super::place::Place;
@@ -87,6 +88,12 @@ impl SessionStore {
     pub fn set_summary(&self, patch: SummaryPatch) {
         // a closed or read-only session has no listing row of ours
         let _refused = self.ask(Ask::Summary(patch));
+    }
+
+    /// Keeps what a model answered, for `dunlin replay`. Never blocks; nothing depends on it, so a
+    /// failure is only logged.
+    pub fn keep_frames(&self, frames: Frames) {
+        let _refused = self.ask(Ask::Frames(Box::new(frames)));
     }
 
     /// Folder for the full outputs of this session's tools. It may not exist yet.

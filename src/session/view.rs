@@ -13,6 +13,7 @@ use std::{fs, io};
 
 use super::db::{Db, Fit};
 use super::error::StoreError;
+use super::frames::{self, Frames};
 use super::history::{History, Page};
 use super::image::Image;
 use super::meta::{FORK_VALUE, Meta, SummaryPatch, since_epoch};
@@ -43,6 +44,8 @@ pub(super) enum Ask {
     Part(PartId, Reply<Option<Part>>),
     /// Facts for the listing.
     Summary(SummaryPatch),
+    /// An answer for `frames`.
+    Frames(Box<Frames>),
     /// A second has passed since something was written.
     Tick,
     /// End; answers when everything is let go of. True if something was written since it was opened.
@@ -154,6 +157,13 @@ impl View {
                 Ask::Summary(patch) => {
                     self.changed = true;
                     self.patch.merge(patch);
+                }
+                Ask::Frames(answer) => {
+                    if self.owner
+                        && let Err(error) = frames::append(&self.place, &answer)
+                    {
+                        tracing::warn!(%error, "an answer was not recorded");
+                    }
                 }
                 Ask::Tick => {
                     self.changed = true;

@@ -66,6 +66,8 @@ pub enum Command {
     Permissions,
     /// MCP servers.
     Mcp,
+    /// Vim's keys on or off.
+    Vim,
     /// The external editor.
     Editor,
     /// Goes on after a turn that was cut.
@@ -194,6 +196,12 @@ pub const TABLE: &[Row] = &[
         "the rules for this project",
     ),
     row(Command::Mcp, "mcp", "", "outside tool servers"),
+    row(
+        Command::Vim,
+        "vim",
+        "",
+        "vim keys in the composer, on or off",
+    ),
     row(Command::Editor, "editor", "", "write in $VISUAL or $EDITOR"),
     row(
         Command::Continue,

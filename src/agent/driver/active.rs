@@ -33,6 +33,9 @@ pub(crate) struct Active {
     pub(crate) system_stable: Arc<str>,
     pub(crate) system_dynamic: Arc<str>,
     pub(crate) streams: HashMap<StreamId, AbortOnDropHandle<()>>,
+    pub(crate) tapes: HashMap<StreamId, super::tapes::Taping>,
+    /// Checksums of what was completed since the last answer that was recorded.
+    pub(crate) checks: BTreeMap<PartId, u32>,
     pub(crate) tools: HashMap<PartId, CancellationToken>,
     pub(crate) reads: Arc<ReadLedger>,
     pub(crate) output: Arc<OutputStore>,
@@ -176,6 +179,8 @@ impl Active {
             system_stable,
             system_dynamic,
             streams: HashMap::new(),
+            tapes: HashMap::new(),
+            checks: BTreeMap::new(),
             tools: HashMap::new(),
             reads,
             output,

@@ -72,7 +72,7 @@ fn tip(messages: &[Message], values: &BTreeMap<String, serde_json::Value>) -> Op
 }
 
 /// Keeps the messages and parts of the current branch.
-pub(super) fn current(
+pub fn current(
     messages: Vec<Message>,
     parts: Vec<Part>,
     values: &BTreeMap<String, serde_json::Value>,

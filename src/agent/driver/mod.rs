@@ -21,22 +21,24 @@ mod ports;
 mod reading;
 mod recall;
 mod sessions;
+mod tapes;
 mod tools;
 mod undo;
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 use tokio_util::task::TaskTracker;
 
+pub use branch::current as current_branch;
 pub use ports::{NetworkSwitch, Ports};
 
 use super::input::{Input, StreamId};
 use crate::model::Delta;
 use crate::protocol::link::OpReceiver;
 use crate::protocol::{Event, Op};
+use crate::session::AnswerEnd;
 use active::Active;
 
 /// How long streaming text is gathered before it is written: half a frame at 60 Hz.
@@ -112,9 +114,7 @@ impl Agent {
         // Bounded: a model that is faster than the disk waits in its own socket.
         let (stream_sender, streamed) = mpsc::channel(64);
         let (back_sender, back) = mpsc::unbounded_channel();
-        let mut ports = children::with_task(ports, &back_sender);
-        let port = Arc::new(recall::ToDriver::new(back_sender.clone()));
-        ports.tools.push(Arc::new(super::recall::Recall::new(port)));
+        let ports = children::with_own_tools(ports, &back_sender);
         let active = Active::fresh(&ports, stream_sender, back_sender);
         let mut agent = Self::new(ports, active, ops, (streamed, back));
         agent.announce_place();
@@ -279,6 +279,11 @@ impl Agent {
             Streamed::End(stream, result) => {
                 self.flush();
                 self.active.streams.remove(&stream);
+                let end = match &result {
+                    Ok(()) => AnswerEnd::Ended,
+                    Err(fault) => AnswerEnd::Failed(fault.clone()),
+                };
+                self.end_tape(stream, end);
                 self.input(match result {
                     Ok(()) => Input::StreamEnded { stream },
                     Err(fault) => Input::StreamFailed { stream, fault },
@@ -288,6 +293,7 @@ impl Agent {
     }
 
     fn hold(&mut self, stream: StreamId, deltas: Vec<Delta>) {
+        self.count_batch(stream);
         match &mut self.held {
             Some((held, all)) if *held == stream => all.extend(deltas),
             _ => {

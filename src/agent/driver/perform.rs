@@ -8,7 +8,7 @@ use crate::agent::input::{Input, SnapshotTag};
 use crate::protocol::{
     Event, Fault, FileStatus, MessageId, NoticeLevel, PartBody, PartId, PatchFile, SnapshotId,
 };
-use crate::session::{Commit, Record, SummaryPatch, Sync};
+use crate::session::{AnswerEnd, Commit, Record, SummaryPatch, Sync};
 use crate::snapshot::{FileWrite, Hints, SnapshotState, Snapshots};
 
 impl Agent {
@@ -28,6 +28,7 @@ impl Agent {
             Effect::CancelStream(stream) => {
                 self.active.streams.remove(&stream);
                 self.held.take_if(|(held, _)| *held == stream);
+                self.end_tape(stream, AnswerEnd::Cut);
                 None
             }
             Effect::Judge { part, tool, input } => Some(self.judge(part, &tool, &input)),
@@ -112,6 +113,7 @@ impl Agent {
                 self.active.ledger.answered(tokens, extra);
             }
         }
+        self.note_complete(&records);
         let Some(store) = self.active.writer() else {
             self.ports.outbox.send(announce);
             return None;

@@ -181,6 +181,8 @@ impl Turn {
             effects: Vec::new(),
             last_status: 0,
         };
+        let folding = turn.setup.context.prune_fold;
+        turn.conversation.set_folding(folding);
         turn.remember_calls();
         turn.measure();
         turn
@@ -262,6 +264,22 @@ impl Turn {
     /// The model of the next step.
     pub const fn model(&self) -> &ModelInfo {
         &self.setup.model
+    }
+
+    /// The stream that is being read, and the message that it becomes.
+    pub const fn answering(&self) -> Option<(StreamId, MessageId)> {
+        match &self.state {
+            State::Step(step) => Some((step.stream, step.message)),
+            State::Compacting(compacting) => Some((compacting.stream(), compacting.answer())),
+            State::Idle | State::Retrying(_) => None,
+        }
+    }
+
+    /// Begins a step over the conversation as it is, whatever the limits say: for replays.
+    pub fn begin_again(&mut self, now: Millis) -> Vec<Effect> {
+        self.begin_running(now);
+        self.start_attempt(now, 0, false);
+        std::mem::take(&mut self.effects)
     }
 
     /// True while a turn runs.

@@ -6,13 +6,14 @@
 
 use std::ops::Range;
 
-use unicode_segmentation::UnicodeSegmentation;
-use unicode_width::UnicodeWidthStr;
+use unicode_segmentation::{GraphemeCursor, UnicodeSegmentation};
+
+pub use super::layout::{Row, grapheme_width, layout, position};
+use super::undo::Undo;
 
 /// Chips are the characters from here on (a plane that no text uses); the offset is the chip's id.
 pub const CHIP_BASE: u32 = 0xf_0000;
 const CHIP_END: u32 = 0xf_fffd;
-const UNDO_STEPS: usize = 200;
 const KILLS: usize = 30;
 
 /// The id of the chip that this character stands for.
@@ -40,8 +41,7 @@ pub struct Buffer {
     text: String,
     cursor: usize,
     goal: Option<usize>,
-    undo: Vec<(String, usize)>,
-    redo: Vec<(String, usize)>,
+    undo: Undo,
     group: Group,
     kills: Vec<String>,
 }
@@ -65,8 +65,7 @@ impl Buffer {
     /// Replaces everything; the cursor goes to the end. Can be undone.
     pub fn set(&mut self, text: &str) {
         self.remember(Group::None);
-        text.clone_into(&mut self.text);
-        self.cursor = self.text.len();
+        self.splice(0..self.text.len(), text);
     }
 
     /// Takes everything out, undo steps too; the kill ring stays.
@@ -75,18 +74,52 @@ impl Buffer {
         self.goal = None;
         self.group = Group::None;
         self.undo.clear();
-        self.redo.clear();
         std::mem::take(&mut self.text)
     }
 
-    /// Puts the cursor at the boundary at or before this byte.
+    /// Puts the cursor at this byte, or at the end of the grapheme it lies within.
     pub fn move_to(&mut self, at: usize) {
-        let mut at = at.min(self.text.len());
+        self.cursor = at;
+        self.settle();
+        self.moved();
+    }
+
+    /// The cursor never stands within a grapheme: an edit may have joined what is around it.
+    fn settle(&mut self) {
+        let mut at = self.cursor.min(self.text.len());
         while !self.text.is_char_boundary(at) {
-            at -= 1;
+            at += 1;
+        }
+        let mut graphemes = GraphemeCursor::new(at, self.text.len(), true);
+        if graphemes.is_boundary(&self.text, 0) != Ok(true) {
+            let next = graphemes.next_boundary(&self.text, 0);
+            at = next.ok().flatten().unwrap_or(self.text.len());
         }
         self.cursor = at;
-        self.moved();
+    }
+
+    /// The one way the text changes: recorded for undo, the cursor behind what was put in.
+    fn splice(&mut self, range: Range<usize>, text: &str) {
+        let removed = self.text.get(range.clone()).unwrap_or_default().to_owned();
+        if removed.is_empty() && text.is_empty() {
+            return;
+        }
+        self.undo.record(range.clone(), &removed, text);
+        self.text.replace_range(range.clone(), text);
+        self.cursor = range.start + text.len();
+        self.settle();
+    }
+
+    /// All edits up to `release` are one undo step.
+    pub fn hold(&mut self) {
+        self.group = Group::None;
+        self.undo.hold(self.cursor);
+    }
+
+    /// Ends what `hold` began.
+    pub fn release(&mut self) {
+        self.group = Group::None;
+        self.undo.release();
     }
 
     /// Types text at the cursor.
@@ -96,25 +129,19 @@ impl Buffer {
             self.group = Group::None;
         }
         self.remember(Group::Typing);
-        self.text.insert_str(self.cursor, text);
-        self.cursor += text.len();
+        self.splice(self.cursor..self.cursor, text);
     }
 
     /// Puts `text` in place of these bytes, as an undo step of its own.
     pub fn replace(&mut self, range: Range<usize>, text: &str) {
         self.remember(Group::None);
-        self.text.replace_range(range.clone(), text);
-        self.cursor = range.start + text.len();
+        self.splice(range, text);
     }
 
     fn remember(&mut self, group: Group) {
         if group == Group::None || group != self.group {
-            self.undo.push((self.text.clone(), self.cursor));
-            if self.undo.len() > UNDO_STEPS {
-                self.undo.remove(0);
-            }
+            self.undo.begin(self.cursor);
         }
-        self.redo.clear();
         self.group = group;
         self.goal = None;
     }
@@ -126,21 +153,15 @@ impl Buffer {
 
     /// Takes the last edit group back.
     pub fn undo(&mut self) {
-        if let Some((text, cursor)) = self.undo.pop() {
-            self.redo
-                .push((std::mem::replace(&mut self.text, text), self.cursor));
-            self.cursor = cursor;
-            self.moved();
+        if let Some(cursor) = self.undo.undo(&mut self.text) {
+            self.move_to(cursor);
         }
     }
 
     /// Brings back what undo took.
     pub fn redo(&mut self) {
-        if let Some((text, cursor)) = self.redo.pop() {
-            self.undo
-                .push((std::mem::replace(&mut self.text, text), self.cursor));
-            self.cursor = cursor;
-            self.moved();
+        if let Some(cursor) = self.undo.redo(&mut self.text) {
+            self.move_to(cursor);
         }
     }
 
@@ -222,8 +243,7 @@ impl Buffer {
         let from = self.grapheme_left();
         if from < self.cursor {
             self.remember(Group::Deleting);
-            self.text.replace_range(from..self.cursor, "");
-            self.cursor = from;
+            self.splice(from..self.cursor, "");
         }
     }
 
@@ -232,7 +252,7 @@ impl Buffer {
         let to = self.grapheme_right();
         if to > self.cursor {
             self.remember(Group::Deleting);
-            self.text.replace_range(self.cursor..to, "");
+            self.splice(self.cursor..to, "");
         }
     }
 
@@ -284,8 +304,14 @@ impl Buffer {
         if self.kills.len() > KILLS {
             self.kills.remove(0);
         }
-        self.text.replace_range(range.clone(), "");
-        self.cursor = range.start;
+        self.splice(range, "");
+    }
+
+    /// Cuts these bytes into the kill ring, as an undo step of its own.
+    pub fn cut(&mut self, range: Range<usize>) {
+        self.group = Group::None;
+        self.kill(range, false);
+        self.group = Group::None;
     }
 
     /// Puts back what was cut last.
@@ -358,108 +384,6 @@ impl Buffer {
 fn is_word(word: &str) -> bool {
     word.chars()
         .any(|c| c.is_alphanumeric() || c == '_' || chip_id(c).is_some())
-}
-
-/// One row of wrapped text.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Row {
-    /// The bytes it shows.
-    pub range: Range<usize>,
-    /// Byte offset and column of every place the cursor can stand on in this row.
-    pub cells: Vec<(usize, usize)>,
-}
-
-impl Row {
-    const fn at(byte: usize) -> Self {
-        Self {
-            range: byte..byte,
-            cells: Vec::new(),
-        }
-    }
-}
-
-/// Wraps text to `width` columns, at words where it can; `shown` gives the width of a grapheme.
-pub fn layout(text: &str, width: usize, shown: impl Fn(&str) -> usize) -> Vec<Row> {
-    let width = width.max(2);
-    let mut rows = vec![Row::at(0)];
-    let mut col = 0;
-    // The cell after the row's last space: where it may be broken.
-    let mut gap: Option<usize> = None;
-    for (at, grapheme) in text.grapheme_indices(true) {
-        if grapheme == "\n" || grapheme == "\r\n" {
-            if let Some(row) = rows.last_mut() {
-                row.cells.push((at, col));
-                row.range.end = at;
-            }
-            rows.push(Row::at(at + grapheme.len()));
-            (col, gap) = (0, None);
-            continue;
-        }
-        let wide = shown(grapheme).min(width);
-        if grapheme == " " && col + wide > width {
-            gap = None;
-        }
-        while col > 0 && col + wide > width {
-            col = break_row(&mut rows, gap.take(), (at, col));
-        }
-        if let Some(row) = rows.last_mut() {
-            row.cells.push((at, col));
-            row.range.end = at + grapheme.len();
-            col += wide;
-            if grapheme == " " {
-                gap = Some(row.cells.len());
-            }
-        }
-    }
-    if col >= width {
-        // The cursor needs a place after a full row.
-        rows.push(Row::at(text.len()));
-        col = 0;
-    }
-    if let Some(row) = rows.last_mut() {
-        row.cells.push((text.len(), col));
-    }
-    rows
-}
-
-/// Moves what stands after the gap (nothing, without one) into a row of its own; gives its columns.
-fn break_row(rows: &mut Vec<Row>, gap: Option<usize>, end: (usize, usize)) -> usize {
-    let Some(row) = rows.last_mut() else { return 0 };
-    let whole = row.cells.len();
-    let moved = row.cells.split_off(
-        gap.filter(|cell| (1..whole).contains(cell))
-            .unwrap_or(whole),
-    );
-    let (from, base) = moved.first().copied().unwrap_or(end);
-    row.range.end = from;
-    let cells = moved
-        .into_iter()
-        .map(|(byte, col)| (byte, col - base))
-        .collect();
-    rows.push(Row {
-        cells,
-        ..Row::at(from)
-    });
-    end.1 - base
-}
-
-/// Row and column of a byte offset in a layout.
-pub fn position(rows: &[Row], at: usize) -> (usize, usize) {
-    for (index, row) in rows.iter().enumerate() {
-        if let Some((_, col)) = row.cells.iter().find(|(byte, _)| *byte == at) {
-            return (index, *col);
-        }
-    }
-    (rows.len().saturating_sub(1), 0)
-}
-
-/// Columns that a grapheme takes when it is shown as itself.
-pub fn grapheme_width(grapheme: &str) -> usize {
-    if grapheme == "\t" {
-        4
-    } else {
-        grapheme.width().min(2)
-    }
 }
 
 #[cfg(test)]

@@ -90,8 +90,8 @@ proptest! {
 
     #[test]
     fn every_edit_leaves_the_cursor_on_a_boundary_inside_the_text(
-        text in "[a-c é日👍\n\t]{0,40}",
-        edits in prop::collection::vec(0_u8..18, 0..60),
+        text in "[a-c é日👍🇩🇪\u{301}\u{200d}א\n\t]{0,40}",
+        edits in prop::collection::vec(0_u8..20, 0..60),
         width in 1_usize..12,
     ) {
         let mut b = buffer(&text);
@@ -102,9 +102,11 @@ proptest! {
                 4 => b.home(), 5 => b.end(), 6 => b.delete_back(), 7 => b.delete_forward(),
                 8 => b.kill_word_back(), 9 => b.kill_word_forward(), 10 => b.kill_to_end(),
                 11 => b.kill_to_start(), 12 => b.yank(), 13 => b.yank_pop(), 14 => b.undo(),
-                15 => { b.up(&rows); } 16 => { b.down(&rows); } _ => b.transpose(),
+                15 => { b.up(&rows); } 16 => { b.down(&rows); } 17 => b.insert("e\u{301}👩‍👩"), 18 => b.redo(),
+                _ => b.transpose(),
             }
-            prop_assert!(b.text().is_char_boundary(b.cursor()));
+            let stands = |at: usize| at == b.text().len() || b.text().grapheme_indices(true).any(|(g, _)| g == at);
+            prop_assert!(stands(b.cursor()), "{} is within a grapheme of {:?}", b.cursor(), b.text());
             let rows = layout(b.text(), width, grapheme_width);
             let (row, col) = position(&rows, b.cursor());
             prop_assert!(row < rows.len());
@@ -113,4 +115,36 @@ proptest! {
             prop_assert_eq!(joined, b.text().replace('\n', ""));
         }
     }
+
+    #[test]
+    fn undoing_everything_gives_the_empty_buffer_and_redoing_it_the_text(
+        edits in prop::collection::vec((0_u8..10, "[a-c é日\u{301}\n]{0,5}"), 0..400),
+    ) {
+        let mut b = Buffer::default();
+        for (edit, text) in edits {
+            match edit {
+                0 => b.left(), 1 => b.left_word(), 2 => b.delete_back(), 3 => b.delete_forward(),
+                4 => b.kill_word_back(), 5 => b.yank(), 6 => b.transpose(), 7 => b.set(&text),
+                8 => b.hold(),
+                _ => b.insert(&text),
+            }
+        }
+        b.release();
+        let text = b.text().to_owned();
+        (0..500).for_each(|_| b.undo());
+        prop_assert_eq!(b.text(), "");
+        (0..500).for_each(|_| b.redo());
+        prop_assert_eq!(b.text(), text);
+    }
+}
+
+#[test]
+fn a_mark_that_joins_the_letter_before_leaves_the_cursor_behind_both() {
+    let mut b = buffer("e\n\u{301}x");
+    b.move_to(2);
+    b.delete_back();
+    assert_eq!(b.text(), "e\u{301}x");
+    assert_eq!(b.cursor(), 3, "not between the letter and its accent");
+    b.delete_back();
+    assert_eq!(b.text(), "x");
 }

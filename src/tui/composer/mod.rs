@@ -6,7 +6,10 @@
 pub mod buffer;
 pub mod burst;
 pub mod history;
+pub mod layout;
 pub mod popup;
+mod undo;
+pub mod vim;
 
 use unicode_width::UnicodeWidthStr;
 
@@ -14,6 +17,7 @@ use buffer::{Buffer, CHIP_BASE, Row, chip_id};
 use burst::Burst;
 use history::History;
 use popup::Popup;
+use vim::{Mode, Vim};
 
 use crate::protocol::{FilePart, FileSource, PromptInput};
 
@@ -33,6 +37,8 @@ pub struct Composer {
     pub burst: Burst,
     /// The list above, if one is open.
     pub popup: Option<Popup>,
+    /// Vim's keys, if they are switched on.
+    pub vim: Option<Vim>,
     chips: Vec<String>,
     mentions: Vec<String>,
     stash: Option<String>,
@@ -116,6 +122,21 @@ impl Composer {
     pub fn set(&mut self, text: &str) {
         self.buffer.set(&text.replace(|c| chip_id(c).is_some(), ""));
         self.popup = None;
+        if let Some(vim) = &mut self.vim {
+            vim.deselect();
+        }
+    }
+
+    /// The bytes that vim's visual mode holds.
+    pub fn selection(&self) -> Option<std::ops::Range<usize>> {
+        self.vim.as_ref()?.selection(&self.buffer)
+    }
+
+    /// True if keys are vim's commands, not text.
+    pub fn commands_text(&self) -> bool {
+        self.vim
+            .as_ref()
+            .is_some_and(|vim| vim.mode() != Mode::Insert)
     }
 
     /// Takes the text out as a prompt, with the files it mentions; it becomes part of the history.
@@ -123,6 +144,9 @@ impl Composer {
         let text = self.expanded();
         let files = self.mentioned(&text);
         self.buffer.take();
+        if let Some(vim) = &mut self.vim {
+            vim.reset();
+        }
         self.popup = None;
         self.closed_at = None;
         self.mentions.clear();
@@ -171,6 +195,9 @@ impl Composer {
         }
         self.stash = Some(self.buffer.take());
         self.popup = None;
+        if let Some(vim) = &mut self.vim {
+            vim.reset();
+        }
         true
     }
 

@@ -332,6 +332,8 @@ fn csi_meaning(text: &str, last: u8, held: Mods) -> Option<Input> {
         b'O' => Some(Input::Focus(false)),
         b'Z' => key(Code::Tab, mods.with(Mods::SHIFT)),
         b'P' | b'Q' | b'S' => key(Code::F(last - b'P' + 1), mods),
+        // xterm's modifyOtherKeys: `27 ; modifiers ; character`.
+        b'~' if params.first == 27 => kitty(params.third?, mods),
         b'~' => key(tilde(params.first)?, mods),
         b'u' => kitty(params.first, mods),
         _ => key(arrow(last)?, mods),
@@ -343,6 +345,7 @@ struct Params {
     first: u32,
     mods: Mods,
     released: bool,
+    third: Option<u32>,
 }
 
 impl Params {
@@ -358,6 +361,7 @@ impl Params {
             first,
             mods,
             released: number(second.next()) == Some(3),
+            third: number(fields.next()),
         }
     }
 }

@@ -14,6 +14,7 @@ use asks::Asks;
 use plan::Plan;
 
 use super::composer::Composer;
+use super::composer::vim::Vim;
 use super::keymap::Keymap;
 use super::overlay::Overlay;
 use super::theme::{ColourDepth, Theme, ThemeChoice};
@@ -208,6 +209,7 @@ impl State {
             connected: false,
             dragging: false,
         };
+        state.composer.vim = state.settings.vim.then(Vim::default);
         state.restyle();
         state
     }

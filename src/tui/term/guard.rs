@@ -12,11 +12,13 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use rustix::termios::{self, OptionalActions, Termios};
 
-/// What is switched on: alternate screen (with the title kept), kitty keys, pastes, focus, wrap off.
-const ENTER: &str = "\x1b[22;0t\x1b[?1049h\x1b[>1u\x1b[?2004h\x1b[?1004h\x1b[?7l\x1b[2J\x1b[H";
+/// What is switched on: alternate screen (with the title kept), kitty keys (and xterm's way to tell
+/// ctrl+enter from enter, where kitty's is not known), pastes, focus, wrap off.
+const ENTER: &str =
+    "\x1b[22;0t\x1b[?1049h\x1b[>4;1m\x1b[>1u\x1b[?2004h\x1b[?1004h\x1b[?7l\x1b[2J\x1b[H";
 const MOUSE_ON: &str = "\x1b[?1002h\x1b[?1006h";
 /// In reverse. Each is harmless where the terminal does not know it or it is off already.
-const LEAVE: &str = "\x1b[?2026l\x1b[?1006l\x1b[?1002l\x1b[?7h\x1b[?1004l\x1b[?2004l\x1b[<1u\
+const LEAVE: &str = "\x1b[?2026l\x1b[?1006l\x1b[?1002l\x1b[?7h\x1b[?1004l\x1b[?2004l\x1b[<1u\x1b[>4;0m\
                      \x1b[0m\x1b[?25h\x1b[?1049l\x1b[23;0t";
 /// Background colour, kitty flags, and DA1, which every terminal answers: the end of the answers.
 const PROBE: &str = "\x1b]11;?\x1b\\\x1b[?u\x1b[c";

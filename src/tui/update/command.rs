@@ -1,6 +1,7 @@
 //! What each slash command does.
 
 use super::super::command::Command;
+use super::super::composer::vim::Vim;
 use super::super::keymap::{Action, nearest};
 use super::super::overlay::pager::Pager;
 use super::super::overlay::picker::{Entry, Kind, Picker};
@@ -78,6 +79,7 @@ pub(super) fn run(state: &mut State, command: Command, rest: &str, now: Millis) 
             let count = state.start.place.as_ref().map_or(0, |place| place.mcp);
             say(state, &format!("{count} MCP servers are configured."), now)
         }
+        Command::Vim => vim(state, now),
         Command::Editor => vec![Effect::Edit(String::new())],
         Command::Continue => op(Op::Continue),
         Command::Demo => vec![Effect::Demo],
@@ -203,6 +205,16 @@ fn agent(state: &mut State, rest: &str) -> Vec<Effect> {
     let known = [("build", "reads, writes and runs"), ("plan", "reads only")];
     let names = known.map(|(name, says)| (name.to_owned(), says, Op::SetAgent(name.to_owned())));
     pick(state, "Agent", names.into())
+}
+
+fn vim(state: &mut State, now: Millis) -> Vec<Effect> {
+    let text = if state.composer.vim.take().is_some() {
+        "Vim keys are off."
+    } else {
+        state.composer.vim = Some(Vim::default());
+        "Vim keys are on: Esc for normal mode, i to write. `ui.vim = true` keeps them on."
+    };
+    say(state, text, now)
 }
 
 fn todo(state: &mut State, now: Millis) -> Vec<Effect> {

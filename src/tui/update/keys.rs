@@ -4,6 +4,7 @@
 //! `asks` and `layers`.
 
 use super::super::composer::burst::Enter;
+use super::super::composer::vim;
 use super::super::input::{Code, Key};
 use super::super::keymap::{Action, Context};
 use super::super::overlay::{self, Overlay};
@@ -49,6 +50,9 @@ fn routed(state: &mut State, key: Key, now: Millis) -> Vec<Effect> {
     if !state.overlays.is_empty() {
         return layers::key(state, key, now);
     }
+    if let Some(effects) = vim_key(state, key, now) {
+        return effects;
+    }
     let contexts = contexts(state);
     match state.keys.action(&contexts, key) {
         Some(Action::Submit | Action::PopupRun) => match state.composer.burst.enter(now) {
@@ -63,6 +67,29 @@ fn routed(state: &mut State, key: Key, now: Millis) -> Vec<Effect> {
         }
         Some(action) => act(state, action, now),
         None => text(state, key, now),
+    }
+}
+
+/// Vim's keys, if they are switched on and the list above the composer does not want this one.
+fn vim_key(state: &mut State, key: Key, now: Millis) -> Option<Vec<Effect>> {
+    let listed =
+        state.composer.popup.is_some() && state.keys.action(&[Context::Popup], key).is_some();
+    let retrying = matches!(state.phase(), Phase::Retrying { .. }) && state.composer.is_empty();
+    let composer = &mut state.composer;
+    let layer = composer.vim.as_mut().filter(|_| !listed && !retrying)?;
+    match layer.key(key, &mut composer.buffer) {
+        vim::Answer::Pass => None,
+        vim::Answer::Done => {
+            state.times.typed = Some(now);
+            if state.transcript.has_selection() {
+                state.transcript.clear_selection();
+            }
+            Some(compose::changed(state))
+        }
+        vim::Answer::History(older) => {
+            let action = if older { Action::Up } else { Action::Down };
+            Some(compose::act(state, action, now))
+        }
     }
 }
 
@@ -87,6 +114,9 @@ fn text(state: &mut State, key: Key, now: Millis) -> Vec<Effect> {
     let Some(c) = key.text() else {
         return Vec::new();
     };
+    if state.composer.commands_text() && c != '?' {
+        return Vec::new();
+    }
     if c == '?' && state.composer.is_empty() {
         state.overlays.push(overlay::help(&state.keys));
         return Vec::new();

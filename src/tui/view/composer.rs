@@ -1,12 +1,15 @@
 //! The composer and the list above it.
 
+use std::ops::Range;
+
 use ratatui::buffer::Buffer as Cells;
 use ratatui::layout::{Position, Rect};
 use ratatui::style::Style;
 use unicode_segmentation::UnicodeSegmentation;
 
 use super::row::Row;
-use crate::tui::composer::buffer::{chip_id, position};
+use crate::tui::composer::buffer::chip_id;
+use crate::tui::composer::layout::{Row as Line, position};
 use crate::tui::composer::popup::{Kind, Popup, ROWS};
 use crate::tui::state::State;
 use crate::tui::term::sanitise::Safe;
@@ -62,6 +65,7 @@ fn text(state: &State, area: Rect, buf: &mut Cells) -> (u16, usize) {
     let (row, col) = position(&rows, buffer.cursor());
     let height = usize::from(area.height);
     let first = (row + 1).saturating_sub(height);
+    let selection = state.composer.selection();
     for (at, line) in rows.iter().skip(first).take(height).enumerate() {
         let text = buffer.text().get(line.range.clone()).unwrap_or_default();
         let y = area.y + at as u16;
@@ -71,8 +75,30 @@ fn text(state: &State, area: Rect, buf: &mut Cells) -> (u16, usize) {
             ..area
         };
         line_row(state, text).draw(place, buf);
+        if let Some(selected) = &selection {
+            reverse(line, selected, place, state.theme.reverse(), buf);
+        }
     }
     ((row - first) as u16, col)
+}
+
+/// Marks the selected part of a row; an empty selected line shows as one cell.
+fn reverse(line: &Line, selected: &Range<usize>, place: Rect, style: Style, buf: &mut Cells) {
+    let column = |byte: usize| {
+        let after = line.cells.iter().find(|(at, _)| *at >= byte);
+        after.map_or_else(
+            || line.cells.last().map_or(0, |(_, col)| col + 1),
+            |(_, col)| *col,
+        )
+    };
+    if selected.start > line.range.end || selected.end < line.range.start {
+        return;
+    }
+    let from = column(selected.start.max(line.range.start));
+    let to = column(selected.end).max(from + 1);
+    for x in from..to.min(usize::from(place.width)) {
+        buf[(place.x + x as u16, place.y)].set_style(style);
+    }
 }
 
 fn line_row(state: &State, text: &str) -> Row {

@@ -36,7 +36,19 @@ fn who(state: &State) -> Row {
         words.push(&model);
     }
     words.push(status.mode.name());
-    Row::new().text(&words.join(" · "), theme.dim())
+    let row = match &state.composer.vim {
+        Some(vim) => {
+            let row = Row::new().fixed(vim.word(), theme.accent()).gap(1);
+            let row = row.text(&vim.pending(), theme.dim());
+            if vim.pending().is_empty() {
+                row.gap(2)
+            } else {
+                row.gap(3)
+            }
+        }
+        None => Row::new(),
+    };
+    row.text(&words.join(" · "), theme.dim())
 }
 
 fn steering(state: &State) -> Row {

@@ -5,4 +5,5 @@ mod budgets;
 mod crash;
 mod interrupt;
 mod orders;
+mod replay;
 mod subagents;

@@ -94,6 +94,7 @@ fn assert_given_back(terminal: &Terminal) {
     for (on, off) in [
         ("\x1b[?1049h", "\x1b[?1049l"),
         ("\x1b[>1u", "\x1b[<1u"),
+        ("\x1b[>4;1m", "\x1b[>4;0m"),
         ("\x1b[?2004h", "\x1b[?2004l"),
         ("\x1b[?1004h", "\x1b[?1004l"),
         ("\x1b[?1002h", "\x1b[?1002l"),

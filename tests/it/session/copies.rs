@@ -421,6 +421,7 @@ fn gc_takes_what_is_old_and_unused_and_a_dry_run_only_tells() {
     let mut policy = GcPolicy {
         now: now(),
         output_days: 7,
+        frames_days: 7,
         archive_days: 14,
         dry_run: true,
     };
@@ -463,6 +464,7 @@ fn gc_leaves_an_open_session_alone() {
     let policy = GcPolicy {
         now: now(),
         output_days: 7,
+        frames_days: 7,
         archive_days: 14,
         dry_run: false,
     };

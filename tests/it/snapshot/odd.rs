@@ -51,9 +51,7 @@ fn folders_renamed_into_each_other() {
 #[test]
 fn bits_and_links() {
     let world = opened();
-    world.sh(
-        "echo 1 > run; ln -s run link; ln -s nowhere dangling; ln -s src folder",
-    );
+    world.sh("echo 1 > run; ln -s run link; ln -s nowhere dangling; ln -s src folder");
     there_and_back(
         &world,
         "chmod +x run; ln -sfn README.md link; rm dangling; echo 2 > dangling; rm folder; mkdir folder; echo 3 > folder/f",

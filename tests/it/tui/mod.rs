@@ -12,3 +12,4 @@ mod frames;
 mod keys;
 mod sessions;
 mod sizes;
+mod vim;
