@@ -414,6 +414,14 @@ pub enum Event {
         /// What was found: environment keys and local servers, one line each.
         found: Vec<String>,
     },
+    /// What a watched subagent announces (`Op::Watch`). Begins with its `SessionStarted` and `History`.
+    #[serde(rename = "subagent")]
+    Subagent {
+        /// Its session.
+        session: super::SessionId,
+        /// What it announced.
+        event: Box<Self>,
+    },
     /// Everything is written; the agent is gone.
     #[serde(rename = "closed")]
     Closed,

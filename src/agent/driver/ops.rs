@@ -95,6 +95,9 @@ impl Agent {
             }
             Op::Export { format, path } => self.export(&format, path),
             Op::ReadOutput(part) => self.read_output(part),
+            Op::Watch(session) => self.watch(session, true),
+            Op::Unwatch(session) => self.watch(session, false),
+            Op::StopSubagent(session) => self.stop_subagent(session),
             // `run` ends the loop before it comes here.
             Op::Close => {}
         }
