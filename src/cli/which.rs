@@ -190,8 +190,10 @@ mod tests {
         let (first, second) = (listed[0].info.id, listed[1].info.id);
         let text = first.to_string();
         assert_eq!(ids(&text), [first]);
-        assert_eq!(ids(&text[..10]).len(), 2);
-        assert_eq!(ids(&text[text.len() - 6..]), [first]);
+        let begins: String = text.chars().take(10).collect();
+        assert_eq!(ids(&begins).len(), 2);
+        let ends: String = text.chars().skip(text.len() - 6).collect();
+        assert_eq!(ids(&ends), [first]);
         assert_eq!(ids("port the pager"), [second]);
         assert_eq!(ids("pager"), []);
         assert_eq!(ids(""), []);

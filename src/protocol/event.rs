@@ -418,7 +418,7 @@ pub enum Event {
     #[serde(rename = "subagent")]
     Subagent {
         /// Its session.
-        session: super::SessionId,
+        session: SessionId,
         /// What it announced.
         event: Box<Self>,
     },

@@ -150,7 +150,12 @@ pub(super) fn turns(messages: Vec<Message>, parts: Vec<Part>, path: &[MessageId]
     for (turn, files) in turns.iter_mut().zip(files) {
         turn.files = files.into_values().collect();
     }
-    // Children come after their parents: from the end, each passes its branch's end on.
+    pass_tips_on(&mut turns);
+    turns
+}
+
+/// Children come after their parents: from the end, each passes its branch's end on.
+fn pass_tips_on(turns: &mut [TreeTurn]) {
     let index: HashMap<MessageId, usize> = turns
         .iter()
         .enumerate()
@@ -165,7 +170,6 @@ pub(super) fn turns(messages: Vec<Message>, parts: Vec<Part>, path: &[MessageId]
             turn.tip = turn.tip.max(tip);
         }
     }
-    turns
 }
 
 /// Adds a step's counts to a turn's.

@@ -114,7 +114,7 @@ impl Agent {
     }
 
     /// Names a session.
-    pub(super) fn rename_session(&mut self, id: SessionId, title: String) {
+    pub(super) fn rename_session(&mut self, id: SessionId, title: &str) {
         let title = title.trim().to_owned();
         if title.is_empty() {
             return self.kept(NoticeLevel::Error, "A session's name cannot be empty.");

@@ -70,7 +70,7 @@ impl Agent {
             Op::OpenSession(id) => self.open_session(id).await,
             Op::OpenPart { session, part } => self.open_part(session, part).await,
             Op::Preview(id) => self.preview(id),
-            Op::RenameSession { id, title } => self.rename_session(id, title),
+            Op::RenameSession { id, title } => self.rename_session(id, &title),
             Op::ArchiveSession(id) => self.archive_session(id),
             Op::DeleteSession(id) => self.delete_session(id),
             Op::ForkSession(id) => self.fork_session(id).await,

@@ -259,17 +259,23 @@ fn counts(turn: &TreeTurn) -> (u32, u32) {
 
 /// With files or without. Files go with a preview first.
 fn how(turn: &TreeTurn) -> Overlay {
-    let go = |files| match turn.current {
-        true => Op::Rewind {
-            to: turn.prompt,
-            files,
-            confirmed: !files,
-        },
-        false => Op::SwitchBranch {
-            tip: turn.tip,
-            files,
-            confirmed: !files,
-        },
+    let go = |files: bool| {
+        let confirmed = !files;
+        if turn.current {
+            let to = turn.prompt;
+            Op::Rewind {
+                to,
+                files,
+                confirmed,
+            }
+        } else {
+            let tip = turn.tip;
+            Op::SwitchBranch {
+                tip,
+                files,
+                confirmed,
+            }
+        }
     };
     let entry = |label: &str, detail: &str, files| Entry {
         label: label.to_owned(),

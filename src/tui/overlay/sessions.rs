@@ -135,93 +135,80 @@ impl SessionList {
 
     /// Ranks anew after the query or the sessions changed.
     fn filter(&mut self) {
-        let query = self.query.text().trim().to_owned();
-        let titles: Vec<&str> = self.sessions.iter().map(title).collect();
-        let prompts: Vec<&str> = self
-            .sessions
-            .iter()
-            .map(|s| s.first_prompt.as_str())
-            .collect();
-        let marks = |texts: &[&str]| -> HashMap<usize, Vec<usize>> {
-            let hits = fuzzy::rank(&query, texts, 5_000);
+        let query = self.query.text().trim();
+        let marks = |texts: &[&str]| -> Marks {
+            let hits = fuzzy::rank(query, texts, 5_000);
             hits.into_iter().map(|h| (h.index, h.marks)).collect()
         };
-        let (by_title, by_prompt) = (marks(&titles), marks(&prompts));
-        let all = query.is_empty();
-        let hit = |at: usize| all || by_title.contains_key(&at) || by_prompt.contains_key(&at);
-        self.count = (0..self.sessions.len()).filter(|at| hit(*at)).count();
-        let place: HashMap<SessionId, usize> = self
-            .sessions
-            .iter()
-            .enumerate()
-            .map(|(at, s)| (s.info.id, at))
-            .collect();
-        let parent = |at: usize| {
-            self.sessions[at]
-                .info
-                .parent
-                .and_then(|p| place.get(&p))
-                .copied()
+        let titles: Vec<&str> = self.sessions.iter().map(title).collect();
+        let prompts: Vec<&str> = self.sessions.iter().map(|s| &*s.first_prompt).collect();
+        let found = Found {
+            all: query.is_empty(),
+            title: marks(&titles),
+            prompt: marks(&prompts),
         };
-        let mut children: HashMap<usize, Vec<usize>> = HashMap::new();
-        let mut roots = Vec::new();
-        for at in 0..self.sessions.len() {
-            match parent(at) {
-                // A parent that is older than the child in its own list cannot be its own ancestor.
-                Some(p) if p != at && self.sessions[p].info.id < self.sessions[at].info.id => {
-                    children.entry(p).or_default().push(at);
-                }
-                _ => roots.push(at),
-            }
-        }
-        let mut families: Vec<Vec<Line>> = Vec::new();
-        for root in roots {
-            let mut lines = Vec::new();
-            let mut stack = vec![(root, 0)];
-            while let Some((at, depth)) = stack.pop() {
-                lines.push(Line {
-                    index: at,
-                    depth,
-                    title: by_title.get(&at).cloned().unwrap_or_default(),
-                    prompt: match by_title.get(&at) {
-                        Some(_) => Vec::new(),
-                        None => by_prompt.get(&at).cloned().unwrap_or_default(),
-                    },
-                    family: 0,
-                    more: 0,
-                });
-                let mut below = children.get(&at).cloned().unwrap_or_default();
-                let tasks = below.iter().filter(|c| !self.sessions[**c].fork).count();
-                if all && tasks > SUBAGENTS {
-                    let mut shown = 0;
-                    below.retain(|c| {
-                        shown += usize::from(!self.sessions[*c].fork);
-                        self.sessions[*c].fork || shown <= SUBAGENTS
-                    });
-                    if let Some(line) = lines.last_mut() {
-                        line.more = tasks - SUBAGENTS;
-                    }
-                }
-                // Popped in reverse: the one used last comes first.
-                stack.extend(below.into_iter().rev().map(|c| (c, depth + 1)));
-            }
-            let used = lines.iter().map(|l| self.sessions[l.index].updated).max();
-            // What matches nothing is shown only to hang what matches under it.
-            let keep = kept(&lines, |at| hit(at));
-            let family = used.unwrap_or_default();
-            let lines: Vec<Line> = lines
-                .into_iter()
-                .zip(keep)
-                .filter(|(_, keep)| *keep)
-                .map(|(line, _)| Line { family, ..line })
-                .collect();
-            if !lines.is_empty() {
-                families.push(lines);
-            }
-        }
+        self.count = (0..self.sessions.len()).filter(|at| found.hit(*at)).count();
+        let (roots, children) = self.families();
+        let mut families: Vec<Vec<Line>> = roots
+            .into_iter()
+            .map(|root| self.family(root, &children, &found))
+            .filter(|lines| !lines.is_empty())
+            .collect();
         families.sort_by_key(|lines| std::cmp::Reverse(lines.first().map(|l| l.family)));
         self.lines = families.into_iter().flatten().collect();
         self.keep_in_list();
+    }
+
+    /// Sessions that hang under no other, and what hangs under each.
+    fn families(&self) -> (Vec<usize>, HashMap<usize, Vec<usize>>) {
+        let ids = self.sessions.iter().map(|s| s.info.id);
+        let place: HashMap<SessionId, usize> = ids.enumerate().map(|(at, id)| (id, at)).collect();
+        let mut children: HashMap<usize, Vec<usize>> = HashMap::new();
+        let mut roots = Vec::new();
+        for (at, session) in self.sessions.iter().enumerate() {
+            // Only an older session can be a parent: damaged facts must not make a ring.
+            let parent = session.info.parent.filter(|p| *p < session.info.id);
+            match parent.and_then(|p| place.get(&p)) {
+                Some(parent) => children.entry(*parent).or_default().push(at),
+                None => roots.push(at),
+            }
+        }
+        (roots, children)
+    }
+
+    /// The lines of a session and of all below it, as far as they match.
+    fn family(
+        &self,
+        root: usize,
+        children: &HashMap<usize, Vec<usize>>,
+        found: &Found,
+    ) -> Vec<Line> {
+        let mut lines: Vec<Line> = Vec::new();
+        let mut stack = vec![(root, 0)];
+        while let Some((at, depth)) = stack.pop() {
+            let mut below = children.get(&at).cloned().unwrap_or_default();
+            let more = if found.all { self.cut(&mut below) } else { 0 };
+            lines.push(found.line(at, depth, more));
+            // Popped in reverse: the one used last comes first.
+            stack.extend(below.into_iter().rev().map(|c| (c, depth + 1)));
+        }
+        let used = lines.iter().map(|l| self.sessions[l.index].updated).max();
+        let family = used.unwrap_or_default();
+        // What matches nothing is shown only to hang what matches under it.
+        let keep = kept(&lines, |at| found.hit(at));
+        let lines = lines.into_iter().zip(keep).filter(|(_, keep)| *keep);
+        lines.map(|(line, _)| Line { family, ..line }).collect()
+    }
+
+    /// Leaves only the newest subagents; says how many are left out.
+    fn cut(&self, below: &mut Vec<usize>) -> usize {
+        let mut subagents = 0;
+        below.retain(|at| {
+            let fork = self.sessions[*at].fork;
+            subagents += usize::from(!fork);
+            fork || subagents <= SUBAGENTS
+        });
+        subagents.saturating_sub(SUBAGENTS)
     }
 
     /// The choice moves, around the ends.
@@ -342,6 +329,39 @@ impl SessionList {
                 Outcome::Emit(vec![Intent::Op(Op::DeleteSession(id))])
             }
             _ => Outcome::Consumed,
+        }
+    }
+}
+
+/// Matches by a session's place: byte positions.
+type Marks = HashMap<usize, Vec<usize>>;
+
+/// What matches the query.
+struct Found {
+    /// Nothing is searched: everything does.
+    all: bool,
+    title: Marks,
+    prompt: Marks,
+}
+
+impl Found {
+    fn hit(&self, at: usize) -> bool {
+        self.all || self.title.contains_key(&at) || self.prompt.contains_key(&at)
+    }
+
+    fn line(&self, index: usize, depth: usize, more: usize) -> Line {
+        let title = self.title.get(&index).cloned();
+        let prompt = match title {
+            Some(_) => Vec::new(),
+            None => self.prompt.get(&index).cloned().unwrap_or_default(),
+        };
+        Line {
+            index,
+            depth,
+            title: title.unwrap_or_default(),
+            prompt,
+            family: 0,
+            more,
         }
     }
 }

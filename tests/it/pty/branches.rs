@@ -215,10 +215,8 @@ fn an_undo_that_was_killed_in_the_middle_is_told_and_goes_on() {
     terminal.kill();
     let restored = old();
     let mut terminal = started(&world, &["-c"]);
-    if restored == FILES {
-        // The machine was too quick for us; nothing was cut, or only the record of it.
-        println!("the undo was over before it was killed");
-    } else {
+    // Where the machine was too quick for us, nothing was cut, or only the record of it.
+    if restored < FILES {
         terminal.shows("killed while it restored files");
         assert!(restored > 0);
     }
@@ -316,10 +314,7 @@ fn what_was_said_in_another_session_is_found_and_shown() {
     quit(&mut terminal);
     // From the command line.
     let found = world.run(&["search", "echo one"]).code(0).stdout;
-    assert!(
-        found.contains("write one") && found.contains("echo one"),
-        "{found}"
-    );
+    assert!(found.contains("tool: echo one > f.txt"), "{found}");
     let (session, part) = {
         let word = |begins: &str| {
             let mut words = found.split_whitespace();
@@ -349,7 +344,8 @@ fn resume_without_a_session_lets_one_choose_and_beginnings_of_ids_are_enough() {
     terminal.send("\r");
     terminal.shows("Done: write one.");
     quit(&mut terminal);
-    let end = &id[id.len() - 8..];
+    let end: String = id.chars().skip(id.len() - 8).collect();
+    let end = end.as_str();
     let mut terminal = started(&world, &["-r", end]);
     terminal.shows("Done: write one.");
     quit(&mut terminal);

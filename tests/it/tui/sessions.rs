@@ -71,8 +71,10 @@ fn unmarked(row: &str) -> String {
     let Some(end) = row.find('⟧') else {
         return row.to_owned();
     };
-    let after = row[end..].find("  ").map_or(row.len(), |at| end + at);
-    let padded = format!("{}  {}", &row[..after], &row[after..]);
+    let (before, rest) = row.split_at(end);
+    let after = rest.find("  ").unwrap_or(rest.len());
+    let (name, columns) = rest.split_at(after);
+    let padded = format!("{before}{name}  {columns}");
     padded.replace(['⟦', '⟧'], "").trim_end().to_owned()
 }
 
