@@ -6,9 +6,9 @@
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Ask, AskId, ContextGauge, Destination, DiffReport, Fault, Message, MessageId, Millis, Mode,
-    ModelRef, Part, PartId, QueueId, QueueState, SearchHit, SessionId, SessionInfo, SessionSummary,
-    Tokens, TreeTurn,
+    Ask, AskId, ContextGauge, Destination, DiffReport, Fault, FileDiff, Message, MessageId, Millis,
+    Mode, ModelRef, Part, PartId, QueueId, QueueState, SearchHit, SessionId, SessionInfo,
+    SessionSummary, Tokens, TreeTurn,
 };
 
 /// Why a turn ended.
@@ -313,6 +313,12 @@ pub enum Event {
     /// Answer to `Op::Diff`.
     #[serde(rename = "diff")]
     Diff(DiffReport),
+    /// Answer to `Op::DiffFile`: one hunk that holds the whole file.
+    #[serde(rename = "diff.file")]
+    DiffFile {
+        /// The file.
+        file: FileDiff,
+    },
     /// Answer to an unconfirmed `Op::Undo`, `Op::Rewind` or `Op::SwitchBranch`.
     #[serde(rename = "undo.preview")]
     UndoPreview {

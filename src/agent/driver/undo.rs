@@ -192,19 +192,34 @@ impl Agent {
             return;
         }
         self.tell_conflicts(&restored);
-        self.active.undone.push(Undone {
+        self.keep_undone(Undone {
             from,
             to: journey.to,
             writes: (!again).then_some(restored.undone),
         });
-        let more = self.active.undone.len().saturating_sub(UNDONE);
-        self.active.undone.drain(..more);
         let prompt = if journey.offered {
             journey.prompt
         } else {
             String::new()
         };
         self.change_branch(way, prompt);
+    }
+
+    /// Keeps what a hunk's undo did, so that a redo brings it back.
+    pub(super) fn keep_undone_files(&mut self, writes: Vec<FileWrite>) {
+        let here = self.tip();
+        self.keep_undone(Undone {
+            from: here,
+            to: here,
+            writes: Some(writes),
+        });
+        self.change_branch(Way::default(), String::new());
+    }
+
+    fn keep_undone(&mut self, undone: Undone) {
+        self.active.undone.push(undone);
+        let more = self.active.undone.len().saturating_sub(UNDONE);
+        self.active.undone.drain(..more);
     }
 
     /// `/redo`: brings back what the last undo took, if nothing was said since.
@@ -231,6 +246,9 @@ impl Agent {
             Ok(restored) => {
                 self.tell_conflicts(&restored);
                 self.change_branch(way, String::new());
+                if undone.from == undone.to {
+                    self.notice(NoticeLevel::Info, "The change is back.");
+                }
             }
             Err(text) => {
                 self.active.undone.push(undone);
@@ -399,7 +417,10 @@ impl Agent {
         }
         let fork = self.tip();
         let (messages, parts) = way.comes;
-        let mut events = vec![Event::BranchChanged { tip: fork, prompt }];
+        let mut events = Vec::new();
+        if way.leaves.is_some() || !messages.is_empty() {
+            events.push(Event::BranchChanged { tip: fork, prompt });
+        }
         if !messages.is_empty() {
             let there = Conversation::from_history(messages.clone(), parts.clone());
             self.active.turn.put_back(there.entries().to_vec());

@@ -3,6 +3,7 @@
 //! and that nothing but our own escapes ever reaches it. Waits are for conditions.
 
 mod branches;
+mod changes;
 mod leave;
 mod plain;
 mod screen;

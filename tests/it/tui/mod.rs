@@ -7,9 +7,11 @@
 )]
 
 mod asks;
+mod bytes;
 mod fixtures;
 mod frames;
 mod keys;
+mod reports;
 mod sessions;
 mod sizes;
 mod vim;
