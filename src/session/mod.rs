@@ -29,6 +29,7 @@ mod journal;
 mod keys;
 mod list;
 mod meta;
+mod needed;
 mod place;
 mod project;
 mod record;
