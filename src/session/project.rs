@@ -232,6 +232,7 @@ impl Project {
         let found = folders.into_iter().find_map(|sessions| {
             let project = Self {
                 folder: sessions.parent()?.to_owned(),
+                faults: None,
             };
             project.existing(id).is_ok().then_some(project)
         });
