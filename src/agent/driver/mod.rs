@@ -16,6 +16,7 @@ mod ops;
 mod perform;
 mod ports;
 mod recall;
+mod rules;
 mod sessions;
 mod tapes;
 mod tools;
@@ -229,6 +230,7 @@ impl Agent {
                 self.flush();
                 if let Input::ToolEnded { part, .. } = &input {
                     self.active.tools.remove(part);
+                    self.look_for_rules(*part);
                 }
                 self.input(input);
             }

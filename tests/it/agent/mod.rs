@@ -4,6 +4,6 @@
 mod budgets;
 mod crash;
 mod interrupt;
-mod orders;
+pub mod orders;
 mod replay;
 mod subagents;
