@@ -22,6 +22,7 @@ use crate::tools::bash::{Environment as CommandEnvironment, Jobs};
 use crate::tools::blocking::Blocking;
 use crate::tools::registry::{ToolSettings, registry as build_tools};
 use crate::tools::workspace::{Places, Workspace};
+use crate::web::Web;
 use confine::Confinement;
 
 /// What the command line decided.
@@ -184,6 +185,7 @@ pub fn ports(ground: Ground, wishes: &Wishes, outbox: Outbox) -> Result<Ports, A
         wrapper: sandbox.wrapper(),
         jobs,
         skills: skill_folders.clone(),
+        web: Arc::new(Web::new(config.web.clone(), Arc::clone(models.http()))),
         blocking: blocking.clone(),
     });
     let branch = branch(&worktree);
@@ -233,7 +235,6 @@ pub fn ports(ground: Ground, wishes: &Wishes, outbox: Outbox) -> Result<Ports, A
         blocking,
         grants,
         trusted,
-        network: Arc::new(sandbox.network(&config.sandbox)),
         outbox,
         headless: wishes.headless && !wishes.answers,
         depth: 0,

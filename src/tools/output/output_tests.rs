@@ -260,7 +260,11 @@ fn the_last_guard_cuts_what_no_tool_cut_and_leaves_the_rest_alone() {
         let mut text = "x".repeat(chars);
         let full = store.guard(tool, &mut text);
         assert_eq!(full.is_some(), cut, "{tool} {chars}");
-        assert_eq!(text.contains("Full output saved to: "), cut, "{tool} {chars}");
+        assert_eq!(
+            text.contains("Full output saved to: "),
+            cut,
+            "{tool} {chars}"
+        );
         if let Some(full) = full {
             assert_eq!(full.bytes, chars as u64);
         }
