@@ -123,7 +123,9 @@ fn tight() -> Setup {
 #[test]
 fn in_the_middle_of_a_turn_nothing_is_pruned_before_the_next_request_would_overflow() {
     let steps = ["a", "b", "c", "d", "e", "f"].map(|name| reads(&[name]));
-    let mut w = World::new(tight(), steps.to_vec());
+    let mut setup = tight();
+    setup.context.prune_protect = 2_500;
+    let mut w = World::new(setup, steps.to_vec());
     w.output = "word ".repeat(1_600);
     w.prompt("the task");
     let mut at_first = 0;
