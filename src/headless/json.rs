@@ -53,6 +53,8 @@ const fn is_public(event: &Event) -> bool {
             | Event::Output { .. }
             | Event::UndoPreview { .. }
             | Event::Onboarding { .. }
+            | Event::Permissions { .. }
+            | Event::Facts { .. }
             | Event::Closed
     )
 }

@@ -88,7 +88,7 @@ impl Agent {
     }
 
     /// The layers of rules: configuration, the agent's own, and what was granted.
-    fn layers(&self) -> Vec<RuleLayer> {
+    pub(super) fn layers(&self) -> Vec<RuleLayer> {
         let mut layers = self.ports.config.permission.clone();
         if let Some(agent) = self.ports.agent(&self.active.turn.info().agent)
             && !agent.permission.is_empty()

@@ -8,6 +8,7 @@ mod active;
 mod asking;
 mod branch;
 mod children;
+mod facts;
 mod files;
 mod follower;
 mod judge;

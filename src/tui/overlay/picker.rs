@@ -1,4 +1,4 @@
-//! One fuzzy list for sessions, models, themes, earlier prompts, rewind points and choices.
+//! One fuzzy list for sessions, models, themes, rewind points, commands and choices.
 //!
 //! The entries carry what choosing them does, so a picker needs no code per use but its making.
 
@@ -7,7 +7,7 @@ use ratatui::layout::{Position, Rect};
 
 use super::{Frame, Intent, Outcome, Overlay, edit_line, footer};
 use crate::protocol::event::ModelChoice;
-use crate::protocol::{MessageId, Millis, Op, SessionId, SessionSummary};
+use crate::protocol::{Effort, MessageId, Millis, Op, SessionId, SessionSummary};
 use crate::tui::composer::buffer::Buffer;
 use crate::tui::fuzzy::{self, Hit};
 use crate::tui::input::Key;
@@ -51,6 +51,8 @@ pub struct Picker {
     hits: Vec<Hit>,
     selected: usize,
     waiting: bool,
+    /// The reasoning effort, beside the models.
+    effort: Option<Effort>,
     /// The sessions behind the entries.
     pub(super) sessions: Vec<SessionSummary>,
 }
@@ -66,6 +68,7 @@ impl Picker {
             hits: Vec::new(),
             selected: 0,
             waiting: false,
+            effort: None,
             sessions: Vec::new(),
         };
         picker.filter();
@@ -85,21 +88,18 @@ impl Picker {
     }
 
     /// Models, usable ones first.
-    pub fn models() -> Self {
-        Self::waiting(Kind::Models, "Models")
+    pub fn models(effort: Option<Effort>) -> Self {
+        Self {
+            effort,
+            ..Self::waiting(Kind::Models, "Models")
+        }
     }
 
-    /// Earlier prompts, newest first.
-    pub fn history(prompts: &[String]) -> Self {
-        let entries = prompts.iter().rev().map(|prompt| Entry {
-            label: prompt.lines().next().unwrap_or_default().to_owned(),
-            detail: match prompt.lines().count() {
-                0 | 1 => String::new(),
-                lines => format!("{lines} lines"),
-            },
-            intents: vec![Intent::Compose(prompt.clone())],
-        });
-        Self::new(Kind::Other, "Earlier prompts", entries.collect())
+    /// The next effort: the model's own, then from none to the most.
+    fn next_effort(&self) -> Option<Effort> {
+        let at = |effort| Effort::ALL.iter().position(|(e, _)| *e == effort);
+        let next = self.effort.and_then(at).map_or(0, |at| at + 1);
+        Effort::ALL.get(next).map(|(effort, _)| *effort)
     }
 
     /// The prompts of this session, newest first; then what to take back.
@@ -261,13 +261,16 @@ impl Picker {
 
     /// A key.
     pub fn key(&mut self, key: Key, keys: &Keymap) -> Outcome {
-        let sessions = [Context::Sessions, Context::List];
-        let contexts = if matches!(self.kind, Kind::Sessions(_)) {
-            &sessions[..]
-        } else {
-            &sessions[1..]
+        let contexts: &[Context] = match self.kind {
+            Kind::Sessions(_) => &[Context::Sessions, Context::List],
+            Kind::Models => &[Context::Models, Context::List],
+            _ => &[Context::List],
         };
         match keys.action(contexts, key) {
+            Some(Action::EffortNext) => {
+                self.effort = self.next_effort();
+                return Outcome::Emit(vec![Intent::Op(Op::SetEffort(self.effort))]);
+            }
             Some(Action::ListUp) => self.step(-1),
             Some(Action::ListDown) => self.step(1),
             Some(Action::ListPageUp) => self.page(-10),
@@ -317,10 +320,20 @@ impl Picker {
         let frame = Frame::of(area);
         let theme = &state.theme;
         let count = format!("{} of {}", self.hits.len(), self.entries.len());
-        Row::new()
+        let mut title = Row::new()
             .text(self.title, theme.bold())
-            .right(&count, theme.dim())
-            .draw(frame.title, buf);
+            .right(&count, theme.dim());
+        if self.kind == Kind::Models {
+            let named = |effort| Effort::ALL.iter().find(|(e, _)| *e == effort);
+            let effort = self
+                .effort
+                .and_then(named)
+                .map_or("default", |(_, name)| name);
+            title = title
+                .right("   effort ", theme.dim())
+                .right(&format!("{effort} ▾"), theme.accent());
+        }
+        title.draw(frame.title, buf);
         let cursor = self.draw_query(state, frame.body, buf);
         let list = Rect {
             y: (frame.body.y + 2).min(frame.body.bottom()),
@@ -328,7 +341,10 @@ impl Picker {
             ..frame.body
         };
         self.draw_list(state, list, buf);
-        let hints = [(Action::ListDown, "down"), (Action::ListAccept, "choose")];
+        let mut hints = vec![(Action::ListDown, "down"), (Action::ListAccept, "choose")];
+        if self.kind == Kind::Models {
+            hints.push((Action::EffortNext, "effort"));
+        }
         footer(state, &hints, Action::ListClose).draw(frame.footer, buf);
         cursor
     }
@@ -386,22 +402,28 @@ impl Picker {
         area: Rect,
         buf: &mut Cells,
     ) -> Option<Position> {
-        if area.is_empty() {
-            return None;
-        }
-        let theme = &state.theme;
-        let row = Row::new().fixed(theme.glyphs.prompt, theme.accent()).gap(1);
-        row.text(self.query.text(), theme.default())
-            .draw(Rect { height: 1, ..area }, buf);
-        let before = self
-            .query
-            .text()
-            .get(..self.query.cursor())
-            .unwrap_or_default();
-        let col = 2 + unicode_width::UnicodeWidthStr::width(before);
-        let x = (usize::from(area.x) + col).min(usize::from(area.right()).saturating_sub(1));
-        Some(Position::new(x as u16, area.y))
+        draw_query(&self.query, state, area, buf)
     }
+}
+
+/// A query with its cursor, in the first row of `area`.
+pub(super) fn draw_query(
+    query: &Buffer,
+    state: &State,
+    area: Rect,
+    buf: &mut Cells,
+) -> Option<Position> {
+    if area.is_empty() {
+        return None;
+    }
+    let theme = &state.theme;
+    let row = Row::new().fixed(theme.glyphs.prompt, theme.accent()).gap(1);
+    row.text(query.text(), theme.default())
+        .draw(Rect { height: 1, ..area }, buf);
+    let before = query.text().get(..query.cursor()).unwrap_or_default();
+    let col = 2 + unicode_width::UnicodeWidthStr::width(before);
+    let x = (usize::from(area.x) + col).min(usize::from(area.right()).saturating_sub(1));
+    Some(Position::new(x as u16, area.y))
 }
 
 /// A session's title, or its first prompt until it has one.

@@ -7,6 +7,7 @@ pub mod editor;
 pub mod farewell;
 pub mod frames;
 mod looping;
+mod pictures;
 mod screen;
 mod signals;
 mod stdin;
@@ -18,6 +19,7 @@ use super::input::Parser;
 use super::state::{self, State, Terminal};
 use super::term::guard::Guard;
 use super::theme::ColourDepth;
+use super::update::Known;
 use crate::config::used::UiSettings;
 use crate::protocol::Millis;
 use crate::protocol::link::{Inbox, OpSender};
@@ -27,6 +29,9 @@ pub type Connect = Box<dyn FnOnce() -> AgentLink + Send>;
 
 /// Keeps a prompt for later sessions.
 pub type Remember = Box<dyn FnMut(&str) + Send>;
+
+/// Keeps how often hints were used.
+pub type KeepHints = Box<dyn FnMut(&std::collections::BTreeMap<String, u32>) + Send>;
 
 /// What the interactive front end needs to start. Nothing here may take time to make.
 pub struct Start {
@@ -44,6 +49,10 @@ pub struct Start {
     pub scripted_notice: bool,
     /// The folder of the user's own themes.
     pub themes: Option<PathBuf>,
+    /// Where pictures of the clipboard are kept until they are sent; none for nowhere.
+    pub pictures: Option<PathBuf>,
+    /// Sentences about what is wrong with the user's keys.
+    pub problems: Vec<String>,
     /// Where stderr goes while the screen is ours; none for nowhere.
     pub stderr_log: Option<PathBuf>,
 }
@@ -62,10 +71,12 @@ pub struct AgentLink {
     pub ops: OpSender,
     /// Brings what happened.
     pub events: Inbox,
-    /// Prompts of earlier sessions, oldest first.
-    pub history: Vec<String>,
+    /// What was kept for the user.
+    pub known: Known,
     /// Keeps a prompt for later sessions; must not block for long.
     pub remember: Option<Remember>,
+    /// Keeps which hints the user needs no more; must not block for long.
+    pub keep_hints: Option<KeepHints>,
 }
 
 impl std::fmt::Debug for AgentLink {
@@ -114,11 +125,12 @@ pub fn run(start: Start) -> Result<Exit, TuiError> {
     if start.settings.plain || wants_lines() {
         return super::plain::run(start);
     }
-    let (themes, problems) = start
+    let (themes, mut problems) = start
         .themes
         .as_deref()
         .map(super::theme::user::load)
         .unwrap_or_default();
+    problems.extend(start.problems);
     let Start {
         settings,
         version,
@@ -163,6 +175,7 @@ pub fn run(start: Start) -> Result<Exit, TuiError> {
         screen,
         parser: Parser::default(),
         initial_prompt,
+        pictures: start.pictures,
     };
     let ended = runtime.block_on(looping::run(parts, connect));
     guard.leave();

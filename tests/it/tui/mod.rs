@@ -10,5 +10,6 @@ mod asks;
 mod fixtures;
 mod frames;
 mod keys;
+mod lists;
 mod sizes;
 mod vim;
