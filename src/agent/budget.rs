@@ -19,16 +19,52 @@ pub struct Spent {
     pub steps: u32,
     /// Milliseconds that turns ran.
     pub time_ms: u64,
+    /// What titles took, besides: they count towards budgets, but a session's cost is that of its
+    /// messages and its subagents.
+    #[serde(default, skip_serializing_if = "Titles::is_nothing")]
+    pub titles: Titles,
+}
+
+/// What titles took.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+pub struct Titles {
+    /// US dollars.
+    pub usd: f64,
+    /// Tokens, input and output.
+    pub tokens: u64,
+}
+
+impl Titles {
+    fn is_nothing(&self) -> bool {
+        *self == Self::default()
+    }
 }
 
 impl Spent {
     /// Adds a step.
     pub fn step(&mut self, tokens: &Tokens, cost: Option<f64>) {
-        self.tokens += tokens.total();
         self.steps += 1;
+        self.request(tokens, cost);
+    }
+
+    /// What a title took.
+    pub fn of_title(tokens: &Tokens, cost: Option<f64>) -> Self {
+        Self {
+            titles: Titles {
+                usd: cost.unwrap_or(0.0),
+                tokens: tokens.total(),
+            },
+            ..Self::default()
+        }
+    }
+
+    /// Adds a request that is no step: a summary's.
+    pub fn request(&mut self, tokens: &Tokens, cost: Option<f64>) {
+        self.tokens += tokens.total();
         match cost {
             Some(usd) => self.usd += usd,
-            None => self.usd_unknown = true,
+            // What did not begin costs nothing.
+            None => self.usd_unknown |= tokens.total() > 0,
         }
     }
 
@@ -38,6 +74,8 @@ impl Spent {
         self.usd_unknown |= other.usd_unknown;
         self.tokens += other.tokens;
         self.steps += other.steps;
+        self.titles.usd += other.titles.usd;
+        self.titles.tokens += other.titles.tokens;
     }
 
     /// What was spent since `before`; time is left out, it runs for all at once.
@@ -49,6 +87,10 @@ impl Spent {
             tokens: self.tokens.saturating_sub(before.tokens),
             steps: self.steps.saturating_sub(before.steps),
             time_ms: 0,
+            titles: Titles {
+                usd: self.titles.usd - before.titles.usd,
+                tokens: self.titles.tokens.saturating_sub(before.titles.tokens),
+            },
         }
     }
 
@@ -70,20 +112,20 @@ impl Spent {
     /// grant the same amount again). `running_ms` is the time of the turn so far.
     pub fn exceeded(&self, budget: &Budget, granted: u32, running_ms: u64) -> Option<String> {
         let times = u64::from(granted) + 1;
+        let cost = self.usd + self.titles.usd;
         if let Some(usd) = budget.usd
-            && self.usd >= usd * times as f64
+            && cost >= usd * times as f64
         {
             return Some(format!(
-                "The session has cost ${:.2}; its budget is ${:.2}.",
-                self.usd, usd
+                "The session has cost ${cost:.2}; its budget is ${usd:.2}."
             ));
         }
+        let used = self.tokens + self.titles.tokens;
         if let Some(tokens) = budget.tokens
-            && self.tokens >= tokens * times
+            && used >= tokens * times
         {
             return Some(format!(
-                "The session has used {} tokens; its budget is {tokens}.",
-                self.tokens
+                "The session has used {used} tokens; its budget is {tokens}."
             ));
         }
         if let Some(steps) = budget.steps

@@ -12,6 +12,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use crate::context::handle::{Handles, SHORTEST};
 use crate::context::{Conversation, Entry};
 use crate::protocol::{Part, PartBody, PartId, Role, SessionId, ToolState};
 use crate::tools::arguments::Form;
@@ -25,8 +26,8 @@ const MOST_HITS: usize = 100;
 const LINES: usize = 3;
 /// Characters that are shown of a line.
 const LINE_CHARS: usize = 240;
-/// Digits of an id that may stand for all of it.
-const SHORT_ID: usize = 6;
+/// Parts that are named when a short id could be several.
+const NAMED: usize = 5;
 
 /// What `recall` takes.
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
@@ -41,7 +42,7 @@ struct Input {
     file: Option<String>,
     /// Only this turn, counted from 1.
     turn: Option<u64>,
-    /// Fetch this part, e.g. prt_0192…; with query: only its matching lines.
+    /// Fetch this part, e.g. prt_3a4b5; with query: only its matching lines.
     part: Option<String>,
     /// Search: hits to skip. Fetch: the first line, from 1.
     offset: Option<u64>,
@@ -86,13 +87,14 @@ impl Tool for Recall {
 
     fn description(&self) -> String {
         "Searches this whole session, also what was cleared or summarised, and fetches any part of it \
-         by its id. Use it when a result reads `[Old tool result content cleared] (recall prt_…)`, or \
-         when notes leave out what you need.\n\
+         by its id. Use it when a result reads `[Old tool result content cleared] (recall prt_…)`, when a \
+         line stands for the calls of an old turn, or when notes leave out what you need.\n\
          - query finds parts, newest first; tool, file and turn narrow the search, alone they list.\n\
-         - part fetches one part whole; offset and limit page through its lines.\n\
+         - part fetches one part whole, by its id or the short one of a cleared result; offset and limit page through its lines.\n\
          Example: {\"query\": \"connection refused\", \"tool\": \"bash\"}\n\
          Example: {\"query\": \"E0[0-9]{3}\", \"regex\": true}\n\
-         Example: {\"part\": \"prt_0192f0c1a2b37c4d8e5f60718293a4b5\"}"
+         Example: {\"turn\": 14, \"tool\": \"read\"}\n\
+         Example: {\"part\": \"prt_3a4b5\"}"
             .to_owned()
     }
 
@@ -374,19 +376,18 @@ fn pattern(text: &str, any_case: bool) -> Result<Regex, String> {
         })
 }
 
-/// A part by its id, or by the beginning or the end of it if no other part has the same.
+/// A part by its id or its handle, or by the beginning or the end of its id if no other part has the
+/// same.
 fn find_part<'a>(entries: &'a [Entry], id: &str) -> Result<&'a Part, String> {
-    let digits = id
-        .trim()
-        .trim_start_matches(PartId::PREFIX)
-        .trim_end_matches('…');
+    let given = id.trim().trim_end_matches('…').to_ascii_lowercase();
+    let digits = given.trim_start_matches(PartId::PREFIX);
     let parts = || entries.iter().rev().flat_map(|e| e.parts.iter().rev());
     let full = format!("{}{digits}", PartId::PREFIX).parse::<PartId>();
     let none = || format!("There is no part {id} in this session. Search for it with query.");
     if let Ok(full) = full {
         return parts().find(|p| p.id == full).ok_or_else(none);
     }
-    if digits.len() < SHORT_ID {
+    if digits.len() < SHORTEST {
         return Err(none());
     }
     let same: Vec<&Part> = parts()
@@ -395,12 +396,24 @@ fn find_part<'a>(entries: &'a [Entry], id: &str) -> Result<&'a Part, String> {
             let own = own.trim_start_matches(PartId::PREFIX);
             own.starts_with(digits) || own.ends_with(digits)
         })
-        .take(2)
         .collect();
+    // A handle is its part's alone, also where the end of a newer id reads the same.
+    let handles = Handles::of(entries);
+    let handle = format!("{}{digits}", PartId::PREFIX);
+    if let Some(named) = same.iter().find(|p| handles.name(p.id) == handle) {
+        return Ok(named);
+    }
     match same.as_slice() {
         [one] => Ok(one),
         [] => Err(none()),
-        _ => Err(format!("Several parts are called {id}: give the whole id.")),
+        several => {
+            let ids = several.iter().take(NAMED).map(|p| p.id.to_string());
+            Err(format!(
+                "{} parts are called {id}. Give the whole id of the one that you mean: {}.",
+                several.len(),
+                ids.collect::<Vec<_>>().join(", ")
+            ))
+        }
     }
 }
 

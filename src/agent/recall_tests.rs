@@ -107,6 +107,51 @@ fn tool_file_and_turn_narrow_the_search_and_hits_are_paged() {
 }
 
 #[test]
+fn the_handle_of_a_cleared_result_fetches_it_and_an_ambiguous_name_is_refused() {
+    use crate::context::handle::Handles;
+    let mut w = World::new();
+    w.prompt("one");
+    let mut parts = Vec::new();
+    for n in 0..3_000 {
+        parts.push((
+            w.tool_pruned("bash", &format!("{{\"command\":\"{n}\"}}"), "x"),
+            n,
+        ));
+    }
+    let handles = Handles::of(w.conversation.entries());
+    let mut names = std::collections::HashSet::new();
+    let mut long = 0;
+    for (part, n) in parts {
+        let name = handles.name(part);
+        long += usize::from(name.len() > 9);
+        assert!(names.insert(name.clone()), "{name} is taken");
+        if n % 100 == 0 || name.len() > 9 {
+            let whole = ask(&w, json!({"part": name})).expect("the part");
+            assert!(
+                whole.contains(&format!("input: {{\"command\":\"{n}\"}}")),
+                "{name}: {whole}"
+            );
+        }
+    }
+    assert!(
+        long > 0 && long < 60,
+        "{long} of 3,000 had the same five digits"
+    );
+    // Ids of one session begin alike.
+    let first = w.conversation.entries()[0].parts[0].id.to_string();
+    let beginning: String = first.chars().take(12).collect();
+    let error = ask(&w, json!({"part": beginning})).expect_err("many parts");
+    assert!(
+        error.contains("parts are called") && error.contains(&beginning),
+        "{error}"
+    );
+    assert!(
+        error.contains("Give the whole id") && error.len() < 400,
+        "{error}"
+    );
+}
+
+#[test]
 fn bad_questions_are_answered_with_what_to_do() {
     let w = World::new();
     for (input, says) in [

@@ -158,6 +158,11 @@ pub const KEYS: &[Key] = &[
         "Pruning that would free less than so many tokens is not done.",
     ),
     key(
+        "context.prune_fold",
+        Kind::Bool(|c, _| &mut c.context.prune_fold),
+        "A pruning takes calls that an earlier one cleared out of the request; one line per turn stands for them.",
+    ),
+    key(
         "context.prune_keep_tools",
         Kind::Words(|c, _| &mut c.context.prune_keep_tools),
         "Tools whose results are never pruned.",

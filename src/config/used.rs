@@ -110,6 +110,8 @@ pub struct ContextSettings {
     pub prune_protect: u64,
     /// Pruning that frees less is not done. Default 20,000.
     pub prune_minimum: u64,
+    /// True if a pruning folds the calls that an earlier one cleared. Default true.
+    pub prune_fold: bool,
     /// Tools whose results are never pruned. Default `skill`, `task`.
     pub prune_keep_tools: Vec<String>,
     /// Turns kept verbatim by a compaction. Default 2.
@@ -133,6 +135,7 @@ impl Default for ContextSettings {
             output_reserve: 32_000,
             prune_protect: 40_000,
             prune_minimum: 20_000,
+            prune_fold: true,
             prune_keep_tools: vec!["skill".to_owned(), "task".to_owned()],
             keep_turns: 2,
             threshold: 0.5,

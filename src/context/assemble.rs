@@ -9,7 +9,9 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::conversation::{Conversation, Entry};
+use super::conversation::{Conversation, Entry, Rendered};
+use super::fold::{Fold, cleared_at};
+use super::handle::Handles;
 use crate::model::request::{Block, RequestMessage};
 use crate::protocol::tool::{INTERRUPTED_OUTPUT, PRUNED_OUTPUT};
 use crate::protocol::{FilePart, Part, PartBody, Role, ToolPart, ToolState};
@@ -51,10 +53,30 @@ fn rendered(
 ) -> Vec<Arc<RequestMessage>> {
     let visible = conversation.visible();
     let newest = visible.last().copied();
+    let shown = visible.get(places).unwrap_or_default();
+    let folds = conversation.folds();
+    let is_fresh = |entry: &Entry, at| {
+        let kept = entry.rendered.as_ref();
+        kept.is_some_and(|r| r.fold.as_ref() == folds.at(at))
+    };
+    // Handles are worked out over the whole branch: only when a marker is to be written.
+    let marks = |entry: &Entry| entry.parts.iter().any(|p| cleared_at(p).is_some());
+    let entries = conversation.entries();
+    let needs = shown
+        .iter()
+        .any(|&at| !is_fresh(&entries[at], at) && marks(&entries[at]));
+    let look = Look {
+        files,
+        handles: if needs {
+            Handles::of(entries)
+        } else {
+            Handles::default()
+        },
+    };
     let entries = conversation.entries_mut();
-    let mut out: Vec<Arc<RequestMessage>> = Vec::with_capacity(places.len() * 2);
+    let mut out: Vec<Arc<RequestMessage>> = Vec::with_capacity(shown.len() * 2);
     let mut after_summary = false;
-    for &at in visible.get(places).unwrap_or_default() {
+    for &at in shown {
         let entry = &mut entries[at];
         if after_summary && entry.message.role == Role::Assistant {
             out.push(Arc::new(RequestMessage {
@@ -64,18 +86,29 @@ fn rendered(
             }));
         }
         after_summary = entry.message.summary;
-        if entry.rendered.is_none() {
-            let rendered = render(entry, files);
+        if !is_fresh(entry, at) {
+            let fold = folds.at(at);
+            let messages = render(entry, fold, &look);
             // The newest entry is still growing or was just made; it costs one more rendering.
             if Some(at) == newest && entry.message.completed.is_none() {
-                out.extend(rendered);
+                out.extend(messages);
                 continue;
             }
-            entry.rendered = Some(rendered);
+            entry.rendered = Some(Rendered {
+                messages,
+                fold: fold.cloned(),
+            });
         }
-        out.extend(entry.rendered.iter().flatten().map(Arc::clone));
+        let kept = entry.rendered.iter().flat_map(|r| &r.messages);
+        out.extend(kept.map(Arc::clone));
     }
     out
+}
+
+/// What rendering needs besides the entry.
+struct Look<'a> {
+    files: FileBytes<'a>,
+    handles: Handles,
 }
 
 fn clipped(message: &RequestMessage, most: usize) -> RequestMessage {
@@ -126,11 +159,16 @@ fn middle_out(text: &str, most: usize) -> String {
     )
 }
 
-fn render(entry: &Entry, files: FileBytes<'_>) -> Vec<Arc<RequestMessage>> {
+fn render(entry: &Entry, fold: Option<&Fold>, look: &Look<'_>) -> Vec<Arc<RequestMessage>> {
     let mut said = Vec::new();
     let mut results = Vec::new();
-    for part in &entry.parts {
-        render_part(part, files, &mut said, &mut results);
+    let is_folded = |part: &Part| match part.body {
+        // Thoughts without their calls are refused by some wires and say nothing.
+        PartBody::Reasoning { .. } => fold.is_some_and(|f| f.whole),
+        _ => fold.is_some_and(|f| f.calls.contains(&part.id)),
+    };
+    for part in entry.parts.iter().filter(|part| !is_folded(part)) {
+        render_part(part, look, &mut said, &mut results);
     }
     let message = |assistant, blocks| {
         Arc::new(RequestMessage {
@@ -140,6 +178,10 @@ fn render(entry: &Entry, files: FileBytes<'_>) -> Vec<Arc<RequestMessage>> {
         })
     };
     let mut out = Vec::new();
+    // In the user's place, so that the model does not take it for its own way of speaking.
+    if let Some(line) = fold.and_then(|f| f.line.as_ref()) {
+        out.push(message(false, vec![Block::Text(line.clone())]));
+    }
     if !said.is_empty() {
         out.push(message(entry.message.role == Role::Assistant, said));
     }
@@ -149,7 +191,7 @@ fn render(entry: &Entry, files: FileBytes<'_>) -> Vec<Arc<RequestMessage>> {
     out
 }
 
-fn render_part(part: &Part, files: FileBytes<'_>, said: &mut Vec<Block>, results: &mut Vec<Block>) {
+fn render_part(part: &Part, look: &Look<'_>, said: &mut Vec<Block>, results: &mut Vec<Block>) {
     match &part.body {
         PartBody::Text {
             text,
@@ -169,12 +211,12 @@ fn render_part(part: &Part, files: FileBytes<'_>, said: &mut Vec<Block>, results
             });
         }
         PartBody::Tool(tool) => {
-            if let Some((call, result)) = render_tool(part, tool, files) {
+            if let Some((call, result)) = render_tool(part, tool, look) {
                 said.push(call);
                 results.push(result);
             }
         }
-        PartBody::File(file) => said.push(file_block(file, files)),
+        PartBody::File(file) => said.push(file_block(file, look.files)),
         PartBody::Compaction { focus, .. } => {
             let mut text = COMPACTION_QUESTION.to_owned();
             if !focus.is_empty() {
@@ -187,7 +229,7 @@ fn render_part(part: &Part, files: FileBytes<'_>, said: &mut Vec<Block>, results
     }
 }
 
-fn render_tool(part: &Part, tool: &ToolPart, files: FileBytes<'_>) -> Option<(Block, Block)> {
+fn render_tool(part: &Part, tool: &ToolPart, look: &Look<'_>) -> Option<(Block, Block)> {
     let input = match &tool.state {
         // Arguments that never became JSON: the model gets an empty object and the error.
         ToolState::Pending { .. } => serde_json::json!({}),
@@ -202,7 +244,11 @@ fn render_tool(part: &Part, tool: &ToolPart, files: FileBytes<'_>) -> Option<(Bl
             compacted_at: Some(_),
             title,
             ..
-        } => (pruned_marker(part, &input, title), false, &[][..]),
+        } => (
+            pruned_marker(&look.handles.name(part.id), &input, title),
+            false,
+            &[][..],
+        ),
         ToolState::Completed {
             output,
             attachments,
@@ -221,22 +267,30 @@ fn render_tool(part: &Part, tool: &ToolPart, files: FileBytes<'_>) -> Option<(Bl
         name: tool.tool.clone(),
         output,
         error,
-        files: attachments.iter().map(|f| file_block(f, files)).collect(),
+        files: attachments
+            .iter()
+            .map(|f| file_block(f, look.files))
+            .collect(),
     };
     Some((call, result))
 }
 
 /// What stands in the place of a pruned output: the marker, the way back, and the title if the
 /// arguments do not say the same.
-fn pruned_marker(part: &Part, input: &Value, title: &str) -> String {
-    let mut text = format!("{PRUNED_OUTPUT} (recall {})", part.id);
-    let said = |value: &Value| value.as_str().is_some_and(|s| s.contains(title));
-    let known = input.as_object().is_some_and(|o| o.values().any(said));
-    if !title.is_empty() && !known {
+fn pruned_marker(handle: &str, input: &Value, title: &str) -> String {
+    let mut text = format!("{PRUNED_OUTPUT} (recall {handle})");
+    if let Some(title) = marker_title(input, title) {
         text.push(' ');
         text.push_str(title);
     }
     text
+}
+
+/// The title of a call, if its arguments do not say the same.
+pub fn marker_title<'a>(input: &Value, title: &'a str) -> Option<&'a str> {
+    let said = |value: &Value| value.as_str().is_some_and(|s| s.contains(title));
+    let known = input.as_object().is_some_and(|o| o.values().any(said));
+    (!title.is_empty() && !known).then_some(title)
 }
 
 fn file_block(file: &FilePart, files: FileBytes<'_>) -> Block {

@@ -76,6 +76,14 @@ impl Ledger {
             names: request.tools.iter().map(|t| t.name.clone()).collect(),
             messages: request.messages.clone(),
         };
+        if self
+            .last
+            .as_ref()
+            .is_some_and(|last| last.model != sent.model)
+        {
+            // Whether this one's provider has a cache is not known yet.
+            self.caches = false;
+        }
         let (same, changed) = match &self.last {
             Some(last) => compare(last, &sent),
             None => (0, String::new()),
@@ -176,6 +184,10 @@ fn first_change(a: &RequestMessage, b: &RequestMessage) -> String {
         .take_while(|(a, b)| a == b)
         .count();
     match (a.blocks.get(at), b.blocks.get(at)) {
+        (_, Some(Block::Text(text))) if folded_turn(text).is_some() => {
+            let turn = folded_turn(text).unwrap_or_default();
+            format!("cleared calls of turn {turn} were folded")
+        }
         (None, Some(block)) => format!("{} was added", named(block)),
         (Some(block), None) => format!("{} is gone", named(block)),
         (Some(Block::Result { name, .. }), Some(Block::Result { output, .. }))
@@ -193,6 +205,13 @@ fn first_change(a: &RequestMessage, b: &RequestMessage) -> String {
         (Some(block), _) => format!("{} changed", named(block)),
         (None, None) => "who speaks changed".to_owned(),
     }
+}
+
+/// The turn whose calls a line stands for.
+fn folded_turn(text: &str) -> Option<&str> {
+    let inside = text.strip_prefix('[')?.strip_suffix(")]")?;
+    let (calls, turn) = inside.split_once(" (recall turn ")?;
+    calls.contains(" earlier tool call").then_some(turn)
 }
 
 fn named(block: &Block) -> String {

@@ -56,11 +56,9 @@ fn a_hit_is_none_and_a_miss_names_the_first_piece_that_changed_and_its_cost() {
         "{}",
         miss.changed
     );
-    assert!(
-        miss.changed.contains(&pruned.to_string()),
-        "{}",
-        miss.changed
-    );
+    let id = pruned.raw() & 0xf_ffff;
+    let handle = format!("(recall prt_{id:05x})");
+    assert!(miss.changed.contains(&handle), "{}", miss.changed);
     assert!((miss.cost.expect("known") - 0.035).abs() < 1e-9);
     ledger.sent(4, &request(&mut w, "other"));
     ledger.answered(&counted(40_000, 0), None);
@@ -81,4 +79,43 @@ fn a_provider_that_never_caches_misses_nothing_and_the_ledger_is_bounded() {
     }
     assert!(ledger.misses().is_empty());
     assert_eq!(ledger.steps().len(), MOST);
+}
+
+#[test]
+fn a_model_without_a_cache_misses_nothing_after_one_that_has_one() {
+    let mut w = World::new();
+    w.prompt("one");
+    let mut ledger = Ledger::default();
+    ledger.sent(1, &request(&mut w, "s"));
+    ledger.answered(&counted(50_000, 10_000), None);
+    for at in 2..5 {
+        let mut other = request(&mut w, "s");
+        other.model.model = "local".to_owned();
+        ledger.sent(at, &other);
+        ledger.answered(&counted(50_000, 0), None);
+    }
+    assert!(ledger.misses().is_empty(), "{:?}", ledger.misses());
+}
+
+#[test]
+fn a_miss_at_folded_calls_says_so() {
+    let mut w = World::new();
+    w.conversation.set_folding(true);
+    w.prompt("one");
+    let first = w.tool("read", "{}", "first");
+    w.prompt("two");
+    let second = w.tool("read", "{}", "second");
+    w.prompt("three");
+    w.prompt("four");
+    w.prune(first, Some(10_000));
+    let mut ledger = Ledger::default();
+    ledger.sent(1, &request(&mut w, "s"));
+    ledger.answered(&counted(50_000, 10_000), None);
+    w.at(11_000);
+    w.prompt("five");
+    w.prune(second, Some(12_000));
+    ledger.sent(2, &request(&mut w, "s"));
+    ledger.answered(&counted(50_000, 10_000), None);
+    let changed = ledger.misses().remove(0).changed;
+    assert_eq!(changed, "message 2: cleared calls of turn 1 were folded");
 }

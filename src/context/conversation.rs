@@ -4,10 +4,12 @@
 //! compaction read it. Entries before the last finished compaction may be missing: nothing that is
 //! sent needs them.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
+use super::fold::{self, Fold, Folds};
+use super::tokens;
 use crate::model::request::RequestMessage;
-use crate::protocol::{Finish, Message, MessageId, Part, PartBody, PartId, Role};
+use crate::protocol::{Finish, Message, MessageId, Millis, Part, PartBody, PartId, Role};
 
 /// One message with its parts.
 #[derive(Debug, Clone)]
@@ -17,7 +19,15 @@ pub struct Entry {
     /// Its parts, in order.
     pub parts: Vec<Part>,
     /// What it becomes in a request, kept while nothing in it changes.
-    pub(super) rendered: Option<Vec<Arc<RequestMessage>>>,
+    pub(super) rendered: Option<Rendered>,
+}
+
+/// What an entry becomes in a request.
+#[derive(Debug, Clone)]
+pub(super) struct Rendered {
+    pub(super) messages: Vec<Arc<RequestMessage>>,
+    /// What was folded of it when it was rendered.
+    pub(super) fold: Option<Fold>,
 }
 
 impl Entry {
@@ -79,6 +89,10 @@ impl Entry {
 #[derive(Debug, Clone, Default)]
 pub struct Conversation {
     entries: Vec<Entry>,
+    /// True if cleared calls are folded (`context.prune_fold`).
+    folding: bool,
+    /// What is folded, once somebody has asked.
+    folds: OnceLock<Arc<Folds>>,
 }
 
 impl Conversation {
@@ -94,7 +108,43 @@ impl Conversation {
         for entry in &mut entries {
             entry.parts.sort_by_key(|p| p.id);
         }
-        Self { entries }
+        Self {
+            entries,
+            ..Self::default()
+        }
+    }
+
+    /// Says whether cleared calls are folded.
+    pub fn set_folding(&mut self, on: bool) {
+        self.folding = on;
+        self.folds = OnceLock::new();
+    }
+
+    /// True if cleared calls are folded.
+    pub const fn is_folding(&self) -> bool {
+        self.folding
+    }
+
+    /// What is folded of what is shown.
+    pub fn folds(&self) -> Arc<Folds> {
+        Arc::clone(self.folds.get_or_init(|| Arc::new(Folds::of(self))))
+    }
+
+    /// Estimated tokens of an entry as it is sent.
+    pub fn tokens_at(&self, at: usize) -> u64 {
+        let Some(entry) = self.entries.get(at) else {
+            return 0;
+        };
+        let all: u64 = entry.parts.iter().map(tokens::of_part).sum();
+        all.saturating_sub(self.folds().saved(at, entry))
+    }
+
+    /// What is folded follows from cleared parts, summaries and what was there at the newest pruning.
+    fn touched(&mut self, created: Millis, decides: bool) {
+        let newest = self.folds.get().and_then(|folds| folds.newest());
+        if decides || newest.is_some_and(|at| created <= at) {
+            self.folds = OnceLock::new();
+        }
     }
 
     /// The entries, oldest first.
@@ -115,6 +165,7 @@ impl Conversation {
 
     /// Adds or replaces a header.
     pub fn put_message(&mut self, message: Message) {
+        self.touched(message.created, message.summary);
         match self
             .entries
             .binary_search_by_key(&message.id, |e| e.message.id)
@@ -129,13 +180,20 @@ impl Conversation {
 
     /// Adds or replaces a part; a part of an unknown message is ignored.
     pub fn put_part(&mut self, part: Part) {
-        if let Some(entry) = self.entry_mut(part.message) {
-            entry.rendered = None;
-            match entry.parts.binary_search_by_key(&part.id, |p| p.id) {
-                Ok(at) => entry.parts[at] = part,
-                Err(at) => entry.parts.insert(at, part),
+        let mut cleared = fold::cleared_at(&part).is_some();
+        let Some(entry) = self.entry_mut(part.message) else {
+            return;
+        };
+        entry.rendered = None;
+        match entry.parts.binary_search_by_key(&part.id, |p| p.id) {
+            Ok(at) => {
+                cleared |= fold::cleared_at(&entry.parts[at]).is_some();
+                entry.parts[at] = part;
             }
+            Err(at) => entry.parts.insert(at, part),
         }
+        let created = entry.message.created;
+        self.touched(created, cleared);
     }
 
     /// Appends to a text or reasoning part.
@@ -182,6 +240,7 @@ impl Conversation {
     /// Takes out the message `from` and everything after it; returns what was taken, oldest first.
     pub fn truncate_from(&mut self, from: MessageId) -> Vec<Entry> {
         let at = self.entries.partition_point(|e| e.message.id < from);
+        self.folds = OnceLock::new();
         self.entries.split_off(at)
     }
 

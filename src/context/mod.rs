@@ -8,6 +8,8 @@ pub mod assemble;
 pub mod cache;
 pub mod compact;
 pub mod conversation;
+pub mod fold;
+pub mod handle;
 pub mod inspect;
 pub mod overflow;
 pub mod prompt;

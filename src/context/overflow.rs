@@ -1,6 +1,6 @@
 //! When a conversation no longer fits: judged by the actual tokens of the last step.
 
-use super::{Conversation, tokens};
+use super::{Conversation, fold, tokens};
 use crate::protocol::{ContextGauge, Millis, Part, PartBody, Tokens, ToolState};
 
 /// What is known about the window right now.
@@ -54,13 +54,8 @@ pub fn is_overflow(usage: &Usage, window: Window) -> bool {
 
 /// Estimated tokens of all that a model is shown of the conversation.
 pub fn estimate(conversation: &Conversation) -> u64 {
-    let entries = conversation.entries();
-    conversation
-        .visible()
-        .into_iter()
-        .flat_map(|at| &entries[at].parts)
-        .map(tokens::of_part)
-        .sum()
+    let visible = conversation.visible();
+    visible.iter().map(|&at| conversation.tokens_at(at)).sum()
 }
 
 /// Usage from what is stored: the last step's own count if it still holds, else an estimate. Of a
@@ -88,12 +83,12 @@ pub fn measure(conversation: &Conversation, overhead: u64) -> Usage {
                 added: results + since,
                 estimate: 0,
             };
-            let pruned = visible[..place]
+            let pruned: u64 = visible[..place]
                 .iter()
                 .flat_map(|&at| &entries[at].parts)
                 .filter_map(|part| pruned_after(part, when))
                 .sum();
-            usage.less(pruned);
+            usage.less(pruned + folded_after(conversation, &visible[..place], when));
             usage
         }
         _ => Usage {
@@ -102,6 +97,27 @@ pub fn measure(conversation: &Conversation, overhead: u64) -> Usage {
             estimate: estimate(conversation) + overhead,
         },
     }
+}
+
+/// Estimated tokens of the calls that a pruning after `when` folded.
+fn folded_after(conversation: &Conversation, visible: &[usize], when: Millis) -> u64 {
+    let folds = conversation.folds();
+    if folds.newest().is_none_or(|newest| newest < when) {
+        return 0;
+    }
+    let entries = conversation.entries();
+    let parts = || {
+        let of = |&at: &usize| entries[at].parts.iter().map(move |part| (at, part));
+        visible.iter().flat_map(of)
+    };
+    // What had been cleared before the pruning before that one was folded already.
+    let cleared = parts().filter_map(|(_, part)| fold::cleared_at(part));
+    let before = cleared.filter(|at| *at < when).max();
+    let newly = parts().filter(|(at, part)| {
+        let cleared = fold::cleared_at(part);
+        folds.holds(*at, part.id) && before.is_none_or(|before| cleared >= Some(before))
+    });
+    newly.map(|(_, part)| tokens::of_part(part)).sum()
 }
 
 /// Estimated tokens that are pruned out of what a model is shown.

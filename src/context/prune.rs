@@ -34,9 +34,6 @@ pub struct Plan {
 /// Turns whose outputs are left alone between turns.
 const PROTECTED_TURNS: usize = 2;
 
-/// What a pruned output still costs: the marker and the way back.
-pub const MARKER_TOKENS: u64 = 20;
-
 struct Candidate {
     id: PartId,
     tokens: u64,
@@ -158,12 +155,8 @@ impl Later {
             return false;
         };
         match tool.tool.as_str() {
-            "edit" | "write" => {
-                self.written.extend(path_of(input));
-                false
-            }
-            "apply_patch" => {
-                self.written.extend(patched(input));
+            "edit" | "write" | "apply_patch" => {
+                self.written.extend(written_by(tool));
                 false
             }
             "read" => {
@@ -186,6 +179,18 @@ impl Later {
             }
             _ => false,
         }
+    }
+}
+
+/// The files that a call writes, as far as its arguments say.
+pub(super) fn written_by(tool: &ToolPart) -> Vec<String> {
+    let Some(input) = tool.state.input() else {
+        return Vec::new();
+    };
+    match tool.tool.as_str() {
+        "edit" | "write" => path_of(input).into_iter().collect(),
+        "apply_patch" => patched(input),
+        _ => Vec::new(),
     }
 }
 

@@ -108,6 +108,73 @@ impl World {
         }))
     }
 
+    /// From now on it is so late, if it was not later already.
+    pub(crate) fn at(&mut self, now: i64) {
+        self.now = self.now.max(now);
+    }
+
+    /// Clears a result at an instant, or brings it back.
+    pub(crate) fn prune(&mut self, part: PartId, at: Option<i64>) {
+        self.change(part, |tool| {
+            if let ToolState::Completed { compacted_at, .. } = &mut tool.state {
+                *compacted_at = at;
+            }
+        });
+    }
+
+    /// The call carries data of its wire.
+    pub(crate) fn sign(&mut self, part: PartId) {
+        self.change(part, |tool| {
+            tool.provider = Some(serde_json::json!({"wire": "gemini", "thoughtSignature": "s"}));
+        });
+    }
+
+    fn change(&mut self, part: PartId, change: impl FnOnce(&mut ToolPart)) {
+        let mut part = self.conversation.part(part).expect("the part").clone();
+        if let PartBody::Tool(tool) = &mut part.body {
+            change(tool);
+        }
+        self.conversation.put_part(part);
+    }
+
+    /// A call of the newest message that failed.
+    pub(crate) fn failed(&mut self, tool: &str, error: &str) {
+        if self
+            .conversation
+            .tip()
+            .is_none_or(|e| e.message.role == Role::User)
+        {
+            self.message(Role::Assistant, false);
+        }
+        self.now += 1;
+        self.part(PartBody::Tool(ToolPart {
+            call: format!("call_{}", self.now),
+            tool: tool.to_owned(),
+            provider: None,
+            state: ToolState::Error {
+                input: serde_json::json!({}),
+                raw: String::new(),
+                error: error.to_owned(),
+                title: String::new(),
+                metadata: serde_json::Value::Null,
+                interrupted: false,
+                start: self.now,
+                end: self.now,
+            },
+        }));
+    }
+
+    /// A thought in the newest message.
+    pub(crate) fn thought(&mut self, text: &str) {
+        self.part(PartBody::Reasoning {
+            text: text.to_owned(),
+            provider: Some(
+                serde_json::json!({"wire": "anthropic", "type": "thinking", "signature": "s"}),
+            ),
+            ignored: false,
+        });
+    }
+
     /// A compaction request that keeps from `tail` on, and its finished summary.
     pub(crate) fn compaction(&mut self, tail: Option<MessageId>, summary: &str) {
         self.message(Role::User, false);

@@ -9,6 +9,9 @@ use crate::protocol::{Part, PartBody, ToolState};
 /// What an image costs a model, about: providers scale to some 1.5 megapixels.
 pub const FILE_TOKENS: u64 = 1_600;
 
+/// What a pruned output still costs: the marker and the way back, without a title.
+pub const MARKER_TOKENS: u64 = 13;
+
 /// Estimated tokens of a text.
 pub fn of_text(text: &str) -> u64 {
     // Counting bytes that are no UTF-8 continuations counts characters without decoding.
@@ -38,8 +41,13 @@ pub fn of_result(state: &ToolState) -> u64 {
         ToolState::Pending { .. } | ToolState::Running { .. } => of_text(INTERRUPTED_OUTPUT),
         ToolState::Completed {
             compacted_at: Some(_),
+            input,
+            title,
             ..
-        } => super::prune::MARKER_TOKENS,
+        } => {
+            let title = super::assemble::marker_title(input, title);
+            MARKER_TOKENS + title.map_or(0, of_text)
+        }
         ToolState::Completed {
             output,
             attachments,

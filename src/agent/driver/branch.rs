@@ -16,7 +16,7 @@ pub(super) struct Tip {
 }
 
 /// Keeps the messages and parts of the current branch.
-pub(super) fn current(
+pub fn current(
     messages: Vec<Message>,
     parts: Vec<Part>,
     values: &BTreeMap<String, serde_json::Value>,

@@ -13,10 +13,12 @@ use tokio::sync::mpsc;
 
 use super::active::Active;
 use super::follower::{Follower, Seen};
+use super::recall::ToDriver;
 use super::{Agent, Back, Ports};
 use crate::agent::budget::Spent;
 use crate::agent::input::{Input, Subagent};
-use crate::agent::subagent::{Spawn, TASK, Task, is_subagent};
+use crate::agent::recall::Recall;
+use crate::agent::subagent::{Spawn, Task, is_subagent};
 use crate::config::agents::AgentDef;
 use crate::config::used::{RuleAction, RuleLayer};
 use crate::context::Conversation;
@@ -25,7 +27,7 @@ use crate::protocol::{
     Answer, Ask, AskBody, AskId, Delivery, Event, Mode, NoticeLevel, Op, PartId, PromptInput,
     SessionId, SessionInfo, TurnEnd,
 };
-use crate::tools::Failure;
+use crate::tools::{Failure, Tool};
 
 /// What a session and all its subagents have spent together.
 #[derive(Debug, Default)]
@@ -99,12 +101,17 @@ pub(crate) enum News {
     Closed,
 }
 
-/// The tools of an agent: those of the process and its own `task`.
-pub(super) fn with_task(mut ports: Ports, back: &mpsc::UnboundedSender<Back>) -> Ports {
+/// The tools of an agent: those of the process, and those that are its session's own.
+pub(super) fn with_own_tools(mut ports: Ports, back: &mpsc::UnboundedSender<Back>) -> Ports {
     let depth = (ports.depth, ports.config.turn.subagent_depth);
     let task = Task::new(&ports.agents, depth, back.clone());
-    ports.tools.retain(|t| t.name() != TASK);
-    ports.tools.push(Arc::new(task));
+    let recall = Recall::new(Arc::new(ToDriver::new(back.clone())));
+    let own: [Arc<dyn Tool>; 2] = [Arc::new(task), Arc::new(recall)];
+    // A subagent begins with its parent's.
+    ports
+        .tools
+        .retain(|t| own.iter().all(|own| own.name() != t.name()));
+    ports.tools.extend(own);
     ports
 }
 
@@ -196,7 +203,7 @@ impl Agent {
         let (ops, receiver) = mpsc::unbounded_channel();
         let (stream_sender, streamed) = mpsc::channel(64);
         let (back_sender, back) = mpsc::unbounded_channel();
-        let ports = with_task(self.child_ports(def, outbox), &back_sender);
+        let ports = with_own_tools(self.child_ports(def, outbox), &back_sender);
         let parent = self.active.turn.info().clone();
         let info = SessionInfo {
             id: self.active.turn.mint().session(now),

@@ -22,13 +22,13 @@ mod tapes;
 mod tools;
 mod undo;
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 use tokio_util::task::TaskTracker;
 
+pub use branch::current as current_branch;
 pub use ports::{NetworkSwitch, Ports};
 
 use super::input::{Input, StreamId};
@@ -109,9 +109,7 @@ impl Agent {
         // Bounded: a model that is faster than the disk waits in its own socket.
         let (stream_sender, streamed) = mpsc::channel(64);
         let (back_sender, back) = mpsc::unbounded_channel();
-        let mut ports = children::with_task(ports, &back_sender);
-        let port = Arc::new(recall::ToDriver::new(back_sender.clone()));
-        ports.tools.push(Arc::new(super::recall::Recall::new(port)));
+        let ports = children::with_own_tools(ports, &back_sender);
         let active = Active::fresh(&ports, stream_sender, back_sender);
         let mut agent = Self::new(ports, active, ops, (streamed, back));
         agent.announce_place();

@@ -6,10 +6,11 @@ use futures_util::StreamExt;
 use tokio_util::task::AbortOnDropHandle;
 
 use super::{Agent, Back, Streamed};
+use crate::agent::budget::Spent;
 use crate::agent::effect::Purpose;
 use crate::agent::input::{Input, StreamId};
 use crate::context::{assemble, compact, prompt};
-use crate::model::{Block, Delta, Model, Request, RequestMessage};
+use crate::model::{Block, Delta, Model, Request, RequestMessage, Usage};
 use crate::protocol::{Fault, FaultKind, FilePart, FileSource};
 
 /// Longest title.
@@ -185,21 +186,32 @@ impl Agent {
         });
         let back = self.active.back.clone();
         tokio::spawn(async move {
+            let mut usage = Usage::default();
+            let title = read_title(model.as_ref(), request, &mut usage).await;
+            let used = usage.tokens();
+            if used.total() > 0 {
+                let price = model.info().price.as_ref();
+                let spent = Spent::of_title(&used, price.map(|p| p.cost(&used)));
+                drop(back.send(Back::Input(Input::Spent(spent))));
+            }
             // A failure is silent: the first line of the prompt stays the title.
-            if let Some(title) = read_title(model.as_ref(), request).await {
+            if let Some(title) = title {
                 drop(back.send(Back::Input(Input::Titled(title))));
             }
         });
     }
 }
 
-async fn read_title(model: &dyn Model, request: Arc<Request>) -> Option<String> {
+/// Asks for a title; what it took is in `usage`, also when none came.
+async fn read_title(model: &dyn Model, request: Arc<Request>, usage: &mut Usage) -> Option<String> {
     let mut answer = model.ask(request);
     let mut text = String::new();
     while let Some(batch) = answer.next().await {
         for delta in batch.ok()? {
-            if let Delta::Text { text: more, .. } = delta {
-                text.push_str(&more);
+            match delta {
+                Delta::Text { text: more, .. } => text.push_str(&more),
+                Delta::Usage(counted) => *usage = counted,
+                _ => {}
             }
         }
     }

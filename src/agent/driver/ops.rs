@@ -175,6 +175,7 @@ impl Agent {
             strategy: &turn.context_settings().strategy,
             overhead,
             misses: self.active.ledger.misses(),
+            cost: turn.spent().cost(),
         });
         match serde_json::to_value(&report) {
             Ok(report) => self

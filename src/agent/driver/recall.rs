@@ -65,8 +65,8 @@ impl Agent {
         let done = if turn.info().id == recalling.session {
             recalling.search.step(turn.conversation(), SLICE)
         } else {
-            let sentence =
-                "Only the session that is open can be searched, and this call is another's.";
+            // Another session was opened while the call was under way.
+            let sentence = "The session that this call searches is not open any more.";
             Some(Err(sentence.to_owned()))
         };
         match done {

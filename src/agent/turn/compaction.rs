@@ -319,7 +319,7 @@ impl Turn {
         let State::Compacting(mut compacting) = std::mem::take(&mut self.state) else {
             return;
         };
-        self.count_summary(&compacting);
+        self.count_summary(now, &compacting);
         compacting.usage = crate::model::Usage::default();
         if compacting.chunks.len() > 1 {
             compacting.chunks.pop_front();
@@ -348,13 +348,13 @@ impl Turn {
     }
 
     /// Tokens and cost of one request of the summary, added to its message.
-    fn count_summary(&mut self, compacting: &Compacting) {
+    fn count_summary(&mut self, now: Millis, compacting: &Compacting) {
         let used = compacting.usage.tokens();
         let by = self.summarizer.as_ref().unwrap_or(&self.setup.model);
         let (model, price) = (by.model.clone(), by.price.clone());
         let cost = price.map(|p| p.cost(&used));
-        self.spent
-            .step(&used, if used.total() == 0 { Some(0.0) } else { cost });
+        self.spent.request(&used, cost);
+        self.write_spent(now);
         self.update_message(compacting.summary, |m| {
             m.model = model;
             m.tokens += used;
@@ -534,7 +534,7 @@ impl Turn {
         let State::Compacting(compacting) = std::mem::take(&mut self.state) else {
             return;
         };
-        self.count_summary(&compacting);
+        self.count_summary(now, &compacting);
         let fault = Fault::new(
             FaultKind::Interrupted,
             "The compaction was interrupted.",

@@ -181,6 +181,8 @@ impl Turn {
             effects: Vec::new(),
             last_status: 0,
         };
+        let folding = turn.setup.context.prune_fold;
+        turn.conversation.set_folding(folding);
         turn.remember_calls();
         turn.measure();
         turn

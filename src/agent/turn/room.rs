@@ -59,12 +59,16 @@ impl Turn {
     }
 
     pub(super) fn mark_pruned(&mut self, now: Millis, plan: &prune::Plan) {
+        let before = overflow::estimate(&self.conversation);
+        // Each pruning has an instant of its own: what an earlier one cleared is folded by this one.
+        let newest = self.conversation.folds().newest();
+        let at = newest.map_or(now, |newest| now.max(newest + 1));
         for part in &plan.parts {
-            self.set_compacted(*part, Some(now));
+            self.set_compacted(*part, Some(at));
         }
         self.pruned += plan.saved;
-        let markers = plan.parts.len() as u64 * prune::MARKER_TOKENS;
-        self.usage.less(plan.saved.saturating_sub(markers));
+        let after = overflow::estimate(&self.conversation);
+        self.usage.less(before.saturating_sub(after));
         self.write_event(Event::Pruned {
             count: plan.parts.len(),
             tokens_saved: plan.saved,
@@ -102,11 +106,13 @@ impl Turn {
                 _ => None,
             })
             .collect();
+        let before = overflow::estimate(&self.conversation);
         for (part, size) in &pruned {
             self.set_compacted(*part, None);
-            self.usage.added += size;
             self.pruned = self.pruned.saturating_sub(*size);
         }
+        let after = overflow::estimate(&self.conversation);
+        self.usage.added += after.saturating_sub(before);
         self.sync_soon();
         let text = format!("{} outputs are back in the context.", pruned.len());
         self.notice(NoticeLevel::Info, &text);

@@ -5,6 +5,8 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
 use super::{Outcome, ground};
+use crate::agent::budget::Spent;
+use crate::agent::driver::current_branch;
 use crate::app::{self, Ground};
 use crate::cli::arguments::{ExportFormat, Options, Sessions};
 use crate::cli::print;
@@ -238,12 +240,18 @@ pub(super) fn inspect(options: &Options, id: &str, json: bool) -> Outcome {
     let history = project.open_session_all(parse(id)?)?;
     let registry = app::registry(&ground);
     let model = registry.info(&history.info.model);
-    let conversation = Conversation::from_history(history.messages, history.parts);
     let settings = &ground.config.context;
+    // As the agent sees it: what was rewound is on no branch.
+    let (messages, parts) = current_branch(history.messages, history.parts, &history.values);
+    let mut conversation = Conversation::from_history(messages, parts);
+    conversation.set_folding(settings.prune_fold);
     // The driver stores them at the end of each turn.
     let stored = history.values.get("context").cloned().unwrap_or_default();
     let misses = serde_json::from_value(stored["misses"].clone()).unwrap_or_default();
     let overhead: report::Overhead = serde_json::from_value(stored).unwrap_or_default();
+    // Sessions of other programs and old ones have none.
+    let spent = history.values.get("spent").cloned();
+    let spent: Option<Spent> = spent.and_then(|value| serde_json::from_value(value).ok());
     let before = overhead.system + overhead.instructions + overhead.tools;
     let usage = overflow::measure(&conversation, before);
     let name = history.info.model.to_string();
@@ -258,6 +266,7 @@ pub(super) fn inspect(options: &Options, id: &str, json: bool) -> Outcome {
         strategy: &settings.strategy,
         overhead,
         misses,
+        cost: spent.map_or_else(|| report::cost_of(&conversation), |spent| spent.cost()),
     });
     if json {
         let value = serde_json::to_value(&found).map_err(|e| {

@@ -84,7 +84,7 @@ pub(crate) enum TailStart {
 pub(crate) fn split(view: &View<'_>, turns: u32, budget: u64, start: TailStart) -> Option<Plan> {
     let entries = view.conversation.entries();
     let visible = view.conversation.visible();
-    let cost = |at: usize| entries[at].parts.iter().map(tokens::of_part).sum::<u64>();
+    let cost = |at: usize| view.conversation.tokens_at(at);
     // An earlier compaction's request and summary are no gain by themselves.
     let earlier = match visible.first() {
         Some(&at) if entries[at].compaction().is_some() => 2,
@@ -140,7 +140,7 @@ pub fn chunks(conversation: &Conversation, places: Range<usize>, budget: u64) ->
     for place in places {
         let Some(&at) = visible.get(place) else { break };
         let parts = &entries[at].parts;
-        let cost: u64 = parts.iter().map(tokens::of_part).sum();
+        let cost = conversation.tokens_at(at);
         let clip = (cost > budget).then(|| {
             let texts = parts
                 .iter()
@@ -168,9 +168,7 @@ pub fn chunks(conversation: &Conversation, places: Range<usize>, budget: u64) ->
 
 /// Estimated tokens of the messages at these places of `visible`.
 pub fn tokens_in(conversation: &Conversation, places: Range<usize>) -> u64 {
-    let entries = conversation.entries();
     let visible = conversation.visible();
     let shown = visible.get(places).unwrap_or_default();
-    let parts = shown.iter().flat_map(|&at| &entries[at].parts);
-    parts.map(tokens::of_part).sum()
+    shown.iter().map(|&at| conversation.tokens_at(at)).sum()
 }

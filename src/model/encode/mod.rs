@@ -38,6 +38,8 @@ pub fn prefix_form(request: &Request, quirks: &Quirks) -> Bytes {
 
 #[cfg(test)]
 mod validate;
+#[cfg(test)]
+pub(crate) use validate::check_every_wire;
 
 #[cfg(test)]
 #[path = "encode_tests.rs"]

@@ -297,3 +297,35 @@ fn gemini(body: &Value) -> Check {
     }
     ensure(due.is_empty(), "no call at the end", body)
 }
+
+/// Checks a history on every wire, for tests of what is made of conversations.
+pub(crate) fn check_every_wire(messages: &[std::sync::Arc<crate::model::RequestMessage>]) -> Check {
+    for wire in [
+        Wire::Anthropic,
+        Wire::OpenaiChat,
+        Wire::OpenaiResponses,
+        Wire::Gemini,
+    ] {
+        let quirks = Quirks::plain(wire);
+        let model = crate::protocol::ModelRef {
+            provider: "scripted".to_owned(),
+            model: "m".to_owned(),
+        };
+        let body = super::body(
+            &crate::model::Request {
+                model,
+                system_stable: "".into(),
+                system_dynamic: "".into(),
+                messages: messages.to_vec(),
+                tools: [].into(),
+                max_output: 1_000,
+                effort: None,
+                session: crate::protocol::SessionId::from_raw(1),
+            },
+            &quirks,
+        );
+        let body = serde_json::from_slice(&body).map_err(|error| error.to_string())?;
+        validate(&body, &quirks).map_err(|rule| format!("{wire}: {rule}\n{body:#}"))?;
+    }
+    Ok(())
+}

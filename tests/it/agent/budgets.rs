@@ -18,8 +18,9 @@ fn busy(steps: usize, usage: &Value) -> Value {
 fn each_budget_stops_a_headless_run_with_code_5_and_says_which() {
     let usage = json!({"input": 900, "output": 100});
     for (limit, steps, word) in [
-        ("budget.usd=3", 3, "cost $3.00"),
-        ("budget.tokens=2500", 3, "used 3000 tokens"),
+        // The title counts as well, so the sums are a little larger than the steps'.
+        ("budget.usd=3", 3, "its budget is $3.00"),
+        ("budget.tokens=2500", 3, "its budget is 2500"),
         ("budget.steps=2", 2, "made 2 steps"),
     ] {
         let w = World::scripted(&busy(9, &usage));
@@ -86,4 +87,65 @@ fn a_model_that_stays_overloaded_is_replaced_for_the_turn_and_the_user_is_told()
     ran.code(0);
     let said = of_type(&events, "message.created").last().expect("one")["message"]["model"].clone();
     assert_eq!(said, w.model());
+}
+
+#[test]
+fn titles_count_towards_the_budget_but_not_as_a_message() {
+    // Each step takes 11 tokens; the title's instructions alone are more than 40.
+    let slow = json!({"name": "bash", "input": {"command": "sleep 0.3"}});
+    let usage = json!({"input": 10, "output": 1});
+    let steps: Vec<Value> = (0..40)
+        .map(|_| json!({"usage": usage, "calls": [slow]}))
+        .collect();
+    let w = World::scripted(&json!({
+        "model": {"input_price": 1000.0, "output_price": 1000.0}, "steps": steps}));
+    let budget = [
+        "--mode",
+        "auto",
+        "--config",
+        "loop.loop_repeats=99",
+        "--config",
+        "budget.tokens=66",
+    ];
+    let args: Vec<&str> = budget.iter().copied().chain(["go"]).collect();
+    let (ran, events) = w.events(&args);
+    ran.code(5);
+    let made = of_type(&events, "step.finished").len();
+    assert!(made < 6, "{made} steps of 11 tokens in a budget of 66");
+    let shown = w.run(&["sessions", "list", "--json"]).code(0);
+    let listed: Value = serde_json::from_str(&shown.stdout).expect("json");
+    let cost = listed[0]["cost"].as_f64().expect("known");
+    assert!((cost - made as f64 * 0.011).abs() < 1e-9, "{cost}");
+}
+
+#[test]
+fn summaries_count_towards_the_budget() {
+    let usage = json!({"input": 1000, "output": 1});
+    let w = World::scripted(&json!({"steps": [
+        {"text": "one", "usage": usage}, {"text": "two", "usage": usage}, {"text": "three"}],
+        "side": ["A title", "A long summary ".repeat(200)]}));
+    w.exec(&["go"]).code(0);
+    let ran = w.run(&["sessions", "list", "--json"]).code(0);
+    let listed: Value = serde_json::from_str(&ran.stdout).expect("json");
+    let id = listed[0]["id"].as_str().expect("an id").to_owned();
+    w.exec(&[
+        "-r",
+        &id,
+        "--config",
+        "context.strategy=proactive-threshold",
+        "--config",
+        "context.threshold=0.001",
+        "--config",
+        "context.threshold_keep=0.0",
+        "go on",
+    ]);
+    let shown = w.run(&["inspect", &id, "--json"]).code(0);
+    let report: Value = serde_json::from_str(&shown.stdout).expect("json");
+    assert_eq!(report["summaries"], 1, "{report:#}");
+    let (ran, events) = w.events(&["-r", &id, "--config", "budget.tokens=2102", "more"]);
+    ran.code(5);
+    assert!(
+        of_type(&events, "step.finished").is_empty(),
+        "the summary took it all"
+    );
 }

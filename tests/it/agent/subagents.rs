@@ -68,6 +68,53 @@ fn a_subagent_works_in_a_session_of_its_own_and_its_last_words_are_the_answer() 
 }
 
 #[test]
+fn a_subagent_recalls_its_own_session_and_nothing_of_its_parents() {
+    let recall = |query: &str| json!({"name": "recall", "input": {"query": query}});
+    let w = World::scripted(&json!({
+        "branches": [{"match": "look around", "steps": [
+            {"calls": [{"name": "read", "input": {"file_path": "inner.txt"}}]},
+            {"calls": [recall("lantern"), recall("outside word")]},
+            {"text": "done"}
+        ]}],
+        "steps": [
+            {"calls": [{"name": "read", "input": {"file_path": "outer.txt"}}]},
+            {"calls": [task("explore", "look around")]},
+            {"calls": [recall("outside word"), recall("lantern")]},
+            {"text": "All done."}
+        ]
+    }));
+    w.write("inner.txt", "the lantern is green\n");
+    w.write("outer.txt", "the outside word\n");
+    let (ran, events) = w.events(&["go"]);
+    ran.code(0);
+    let own = tools(&events);
+    let recalled = |parts: &[Value]| -> Vec<String> {
+        let mine = parts.iter().filter(|p| p["tool"] == "recall");
+        mine.map(|p| p["state"]["output"].as_str().expect("an output").to_owned())
+            .collect()
+    };
+    let outside = recalled(&own);
+    assert!(outside[0].contains("the outside word"), "{}", outside[0]);
+    assert!(
+        outside[1].starts_with("Nothing in this session"),
+        "{}",
+        outside[1]
+    );
+    let child = own
+        .iter()
+        .find(|p| p["tool"] == "task")
+        .and_then(|p| p["state"]["metadata"]["session"].as_str())
+        .expect("a child");
+    let inside = recalled(&tool_parts(&export(&w, child)));
+    assert!(inside[0].contains("the lantern is green"), "{}", inside[0]);
+    assert!(
+        inside[1].starts_with("Nothing in this session"),
+        "{}",
+        inside[1]
+    );
+}
+
+#[test]
 fn several_subagents_run_at_once() {
     // Each waits for the other's file: one after the other they would never end.
     let meet = |own: &str, other: &str| {

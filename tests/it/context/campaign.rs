@@ -8,10 +8,7 @@ use dunlin::config::used::ContextSettings;
 use dunlin::protocol::{PartBody, ToolState, TurnEnd};
 use serde_json::json;
 
-use super::simulation::{Figures, HEAVY, ORDINARY, Profile, Simulation};
-
-/// A row with other limits: what it takes to stay in the band to the end.
-const TIGHTER: &str = "protect 24K, minimum 10K";
+use super::simulation::{Figures, HEAVY, ORDINARY, Profile, REALISTIC, Simulation};
 
 /// A conversation a quarter as large in everything, so that 30 turns do what 100 do in full.
 fn quarter(profile: Profile, turns: usize) -> (Profile, ContextSettings) {
@@ -100,6 +97,24 @@ fn requests_are_append_only_between_prunings_and_compactions() {
 }
 
 #[test]
+fn an_ordinary_conversation_stays_between_50_and_70_thousand_tokens_to_its_end() {
+    let figures = Simulation::new(ORDINARY, ContextSettings::default())
+        .run()
+        .figures;
+    never_failed(&figures, ORDINARY.turns);
+    for (from, to) in [(25, 100), (25, 50), (51, 75), (76, 100)] {
+        let median = figures.quantile(from, to, 0.5);
+        assert!(
+            (50_000..=70_000).contains(&median),
+            "turns {from} to {to}: {median}"
+        );
+    }
+    let (appended, all) = figures.appended;
+    assert!(appended * 100 >= all * 90, "{appended} of {all}");
+    assert_eq!(figures.compactions, 0);
+}
+
+#[test]
 fn facts_in_outputs_that_were_pruned_or_compacted_are_all_recalled() {
     let (mut profile, context) = quarter(HEAVY, 40);
     profile.calls = 24;
@@ -148,55 +163,80 @@ fn facts_in_outputs_that_were_pruned_or_compacted_are_all_recalled() {
 #[expect(clippy::print_stdout, reason = "its table is what it is for")]
 fn long_campaign_prints_its_table() {
     println!(
-        "| profile | strategy, tiers | median t≥25 | t 25–50 | t 51–75 | t 76–100 | p95 | largest | prunings | compactions | summaries' input | cache hits | failed turns | refused |"
+        "| profile | strategy, tiers | median t≥25 | t 25–50 | t 51–75 | t 76–100 | p95 | largest | prunings | compactions | summaries' input | cache hits | appended | failed turns | refused |"
     );
-    println!(
-        "| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |"
-    );
+    println!("|{}", " --- |".repeat(15));
     for (name, profile) in [("ordinary", ORDINARY), ("heavy", HEAVY)] {
-        for (label, strategy, prune, compact) in [
-            ("reactive-overflow", "reactive-overflow", true, true),
-            ("proactive-threshold", "proactive-threshold", true, true),
-            ("middle-removal", "middle-removal", true, true),
-            ("manual", "manual", true, true),
-            ("pruning only", "reactive-overflow", true, false),
-            ("compaction only", "reactive-overflow", false, true),
-            ("neither", "reactive-overflow", false, false),
-            (TIGHTER, "reactive-overflow", true, true),
-        ] {
-            let context = ContextSettings {
-                strategy: strategy.to_owned(),
-                prune,
-                compact,
-                prune_protect: if label == TIGHTER { 24_000 } else { 40_000 },
-                prune_minimum: if label == TIGHTER { 10_000 } else { 20_000 },
-                ..ContextSettings::default()
-            };
+        for (label, context) in rows() {
             let figures = Simulation::new(profile, context).run().figures;
-            let k = |tokens: u64| format!("{:.1}K", tokens as f64 / 1_000.0);
-            let median = |from, to| k(figures.quantile(from, to, 0.5));
-            let failed = figures
-                .ends
-                .iter()
-                .filter(|end| **end != TurnEnd::Done)
-                .count();
-            println!(
-                "| {name} | {label} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {:.0} % | {failed} | {} |",
-                median(25, 100),
-                median(25, 50),
-                median(51, 75),
-                median(76, 100),
-                k(figures.quantile(25, 100, 0.95)),
-                k(figures.largest()),
-                figures.prunings,
-                figures.compactions,
-                k(figures.summary_tokens),
-                figures.hit_rate() * 100.0,
-                figures.refused,
-            );
+            println!("{}", row(name, label, &figures));
             if label == "reactive-overflow" {
                 never_failed(&figures, profile.turns);
             }
         }
     }
+    let figures = Simulation::new(REALISTIC, ContextSettings::default())
+        .run()
+        .figures;
+    println!("{}", row("realistic", "reactive-overflow", &figures));
+    never_failed(&figures, REALISTIC.turns);
+}
+
+/// The strategies, and the tiers switched off one by one.
+fn rows() -> Vec<(&'static str, ContextSettings)> {
+    let with = |change: fn(&mut ContextSettings)| {
+        let mut context = ContextSettings::default();
+        change(&mut context);
+        context
+    };
+    let strategy = |name: &str| ContextSettings {
+        strategy: name.to_owned(),
+        ..ContextSettings::default()
+    };
+    vec![
+        ("reactive-overflow", strategy("reactive-overflow")),
+        ("proactive-threshold", strategy("proactive-threshold")),
+        ("middle-removal", strategy("middle-removal")),
+        ("manual", strategy("manual")),
+        ("pruning without folding", with(|c| c.prune_fold = false)),
+        ("pruning only", with(|c| c.compact = false)),
+        ("compaction only", with(|c| c.prune = false)),
+        (
+            "neither",
+            with(|c| {
+                c.prune = false;
+                c.compact = false;
+            }),
+        ),
+        (
+            "protect 24K, minimum 10K",
+            with(|c| {
+                c.prune_protect = 24_000;
+                c.prune_minimum = 10_000;
+            }),
+        ),
+    ]
+}
+
+fn row(profile: &str, label: &str, figures: &Figures) -> String {
+    let k = |tokens: u64| format!("{:.1}K", tokens as f64 / 1_000.0);
+    let median = |from, to| k(figures.quantile(from, to, 0.5));
+    let failed = figures.ends.iter().filter(|end| **end != TurnEnd::Done);
+    let (appended, all) = figures.appended;
+    format!(
+        "| {profile} | {label} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {:.0} % | {:.0} % | {} | {} |",
+        median(25, 100),
+        median(25, 50),
+        median(51, 75),
+        median(76, 100),
+        k(figures.quantile(25, 100, 0.95)),
+        k(figures.largest()),
+        figures.prunings,
+        figures.compactions,
+        k(figures.summary_tokens),
+        figures.hit_rate() * 100.0,
+        appended as f64 * 100.0 / all.max(1) as f64,
+        failed.count(),
+        figures.refused,
+    )
 }

@@ -18,7 +18,7 @@ use dunlin::protocol::{
     SessionInfo, TurnEnd,
 };
 use dunlin::tools::{Access, Success};
-use serde_json::json;
+use serde_json::{Value, json};
 
 /// Estimated tokens of system prompt and tool schemas: what dunlin's own are, about.
 pub(super) const OVERHEAD: u64 = 5_000;
@@ -33,6 +33,8 @@ pub(super) struct Profile {
     pub(super) together: usize,
     /// Bytes of an output.
     pub(super) size: fn(&mut Rng) -> usize,
+    /// The tool and the arguments of the call with this number.
+    pub(super) call: fn(&mut Rng, usize) -> (&'static str, Value),
     pub(super) window: u64,
     /// What the provider really takes; a larger request is refused.
     pub(super) limit: u64,
@@ -44,8 +46,15 @@ pub(super) const ORDINARY: Profile = Profile {
     calls: 10,
     together: 3,
     size: log_normal,
+    call: something_new,
     window: 200_000,
     limit: 200_000,
+};
+
+/// The same with what people really do: the same files read again and edited, the same commands run.
+pub(super) const REALISTIC: Profile = Profile {
+    call: something_again,
+    ..ORDINARY
 };
 
 /// 50 calls a turn, outputs of 1 to 50 KB.
@@ -54,6 +63,7 @@ pub(super) const HEAVY: Profile = Profile {
     calls: 50,
     together: 5,
     size: uniform,
+    call: something_new,
     window: 200_000,
     limit: 200_000,
 };
@@ -65,6 +75,37 @@ fn log_normal(rng: &mut Rng) -> usize {
 
 fn uniform(rng: &mut Rng) -> usize {
     1_024 + (rng.unit() * (51_200.0 - 1_024.0)) as usize
+}
+
+/// No call repeats or supersedes another.
+fn something_new(_rng: &mut Rng, number: usize) -> (&'static str, Value) {
+    let argument = format!("src/module_{}/part_{number}.rs", number % 7);
+    let (name, key) = [
+        ("read", "file_path"),
+        ("bash", "command"),
+        ("grep", "pattern"),
+    ][number % 3];
+    (name, json!({ key: argument }))
+}
+
+/// Of ten calls four read one of thirty files, two edit one, two run one of six commands, two search.
+fn something_again(rng: &mut Rng, number: usize) -> (&'static str, Value) {
+    let of = |rng: &mut Rng, most: f64| (rng.unit() * most) as usize;
+    let file = of(rng, 30.0);
+    let file = format!("src/module_{}/part_{file}.rs", file % 7);
+    match of(rng, 10.0) {
+        0..4 => ("read", json!({ "file_path": file })),
+        4..6 => (
+            "edit",
+            json!({ "file_path": file, "old_string": format!("let before = {number};"),
+                "new_string": format!("let after = {number};") }),
+        ),
+        6..8 => (
+            "bash",
+            json!({ "command": format!("cargo test module_{}", of(rng, 6.0)) }),
+        ),
+        _ => ("grep", json!({ "pattern": format!("part_{number}") })),
+    }
 }
 
 /// Numbers that are the same every time.
@@ -276,7 +317,7 @@ impl Simulation {
                     judgement: Judgement::Allow(access),
                 });
             }
-            Effect::Run { part, .. } => self.output(part),
+            Effect::Run { part, tool, .. } => self.output(part, &tool),
             Effect::Snapshot { tag, .. } => {
                 self.queue.push_back(Input::Snapshot { tag, tree: None });
             }
@@ -340,9 +381,8 @@ impl Simulation {
         for block in 1..=calls as u32 {
             self.number += 1;
             let id = Some(format!("call_{}", self.number));
-            let name = ["read", "bash", "grep"][self.number % 3].to_owned();
-            let argument = format!("src/module_{}/part_{}.rs", self.number % 7, self.number);
-            let key = ["file_path", "command", "pattern"][self.number % 3];
+            let (name, arguments) = (self.profile.call)(&mut self.rng, self.number);
+            let name = name.to_owned();
             deltas.push(Delta::CallStart {
                 block,
                 id: id.clone(),
@@ -352,7 +392,7 @@ impl Simulation {
                 block,
                 id,
                 name,
-                arguments: Ok(json!({ key: argument })),
+                arguments: Ok(arguments),
                 provider: None,
             });
         }
@@ -412,8 +452,12 @@ impl Simulation {
         cached
     }
 
-    fn output(&mut self, part: PartId) {
-        let size = (self.profile.size)(&mut self.rng);
+    fn output(&mut self, part: PartId, tool: &str) {
+        let size = match tool {
+            // An edit answers with the lines that it changed.
+            "edit" => 400,
+            _ => (self.profile.size)(&mut self.rng),
+        };
         let from = (self.rng.next() as usize % 1_000) * 8;
         let mut output = self.words.get(from..).unwrap_or_default().to_owned();
         while output.len() < size {
