@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
+use crate::tui::run::KeepHints;
+
 /// The file.
 #[derive(Debug, Clone)]
 pub(super) struct HintUses {
@@ -24,7 +26,7 @@ impl HintUses {
     }
 
     /// What keeps the counts. Losing one is no reason to stop: failures are logged.
-    pub(super) fn keeper(self) -> Box<dyn FnMut(&BTreeMap<String, u32>) + Send> {
+    pub(super) fn keeper(self) -> KeepHints {
         Box::new(move |uses| {
             if let Err(error) = self.write(uses) {
                 tracing::warn!(%error, "the hints were not kept");

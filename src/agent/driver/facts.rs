@@ -115,7 +115,7 @@ impl Agent {
                 facts.push((
                     "store".to_owned(),
                     format!(
-                        "{} this session, {} in {} sessions, {} pictures and documents",
+                        "{} this session, {} in all {}, {} pictures and documents",
                         size(own.map_or(0, |(_, bytes)| *bytes)),
                         size(all),
                         used.sessions.len(),

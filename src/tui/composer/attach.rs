@@ -85,7 +85,7 @@ fn size(bytes: u64) -> String {
     match bytes {
         0..1_024 => format!("{bytes} B"),
         1_024..1_048_576 => format!("{} KB", bytes.div_ceil(1_024)),
-        _ => format!("{}.{} MB", bytes >> 20, (bytes % (1 << 20)) * 10 >> 20),
+        _ => format!("{}.{} MB", bytes >> 20, ((bytes % (1 << 20)) * 10) >> 20),
     }
 }
 
@@ -155,8 +155,11 @@ fn plain(word: &str) -> String {
     let Some(rest) = word.strip_prefix("file://") else {
         return word.to_owned();
     };
-    let path = rest.find('/').map_or("", |at| &rest[at..]);
-    let mut bytes = Vec::with_capacity(path.len());
+    // What stands before the first slash is a host.
+    let Some((_, path)) = rest.split_once('/') else {
+        return word.to_owned();
+    };
+    let mut bytes = vec![b'/'];
     let mut left = path.as_bytes();
     while let Some((first, after)) = left.split_first() {
         let hex = (*first == b'%').then(|| after.get(..2)).flatten();

@@ -24,7 +24,7 @@ pub fn palette(keys: &Keymap, offers: &Offers) -> Overlay {
     let mut entries: Vec<Entry> = command::TABLE
         .iter()
         .map(|row| Entry {
-            label: format!("/{}  {}", row.name, row.says),
+            label: label(&format!("/{}", row.name), row.says),
             detail: row.takes.to_owned(),
             intents: vec![if row.takes.is_empty() || row.takes.starts_with('[') {
                 Intent::Run(row.command)
@@ -35,12 +35,17 @@ pub fn palette(keys: &Keymap, offers: &Offers) -> Overlay {
         })
         .collect();
     entries.extend(offers.commands.iter().map(|own| Entry {
-        label: format!("/{}  {}", own.name, own.description),
+        label: label(&format!("/{}", own.name), &own.description),
         detail: own.hint.clone(),
         intents: vec![Intent::Compose(format!("/{} ", own.name))],
     }));
     entries.extend(actions(keys));
     Overlay::Picker(Picker::new(Kind::Other, "Commands and actions", entries))
+}
+
+/// A name and what it does, in columns; both are searched.
+fn label(name: &str, says: &str) -> String {
+    format!("{name:<17} {says}")
 }
 
 fn actions(keys: &Keymap) -> impl Iterator<Item = Entry> + '_ {
@@ -51,7 +56,7 @@ fn actions(keys: &Keymap) -> impl Iterator<Item = Entry> + '_ {
         _ => false,
     });
     named.map(|row| Entry {
-        label: format!("{}  {}", row.name, row.says),
+        label: label(row.name, row.says),
         detail: keys.key(row.action),
         intents: vec![Intent::Do(row.action)],
     })

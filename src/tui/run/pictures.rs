@@ -6,7 +6,7 @@
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, SystemTime};
 
 use crate::tui::composer::attach::{self, Picture};
 
@@ -15,7 +15,7 @@ const MOST_BYTES: u64 = 32 << 20;
 /// How long a clipboard program may take.
 const PATIENCE: Duration = Duration::from_secs(3);
 /// Pictures of the clipboard are kept for so long: by then they are with their session.
-const KEPT: Duration = Duration::from_secs(24 * 3_600);
+const KEPT: Duration = Duration::from_hours(24);
 
 const POWERSHELL: &str = "$i = Get-Clipboard -Format Image; if ($i) { $m = New-Object IO.MemoryStream; \
     $i.Save($m, [Drawing.Imaging.ImageFormat]::Png); [Convert]::ToBase64String($m.ToArray()) }";
@@ -112,22 +112,19 @@ fn ask(way: &Way) -> Asked {
     let Some(out) = child.stdout.take() else {
         return Asked::Missing;
     };
-    let reader = std::thread::spawn(move || {
+    let (said, saying) = std::sync::mpsc::channel();
+    let reader = std::thread::Builder::new().spawn(move || {
         let mut bytes = Vec::new();
         // What could be read is looked at; an error shows as no picture.
         drop(out.take(MOST_BYTES).read_to_end(&mut bytes));
-        bytes
+        drop(said.send(bytes));
     });
-    let begun = Instant::now();
-    while !reader.is_finished() && begun.elapsed() < PATIENCE {
-        std::thread::sleep(Duration::from_millis(5));
-    }
+    let bytes = match reader {
+        Ok(_) => saying.recv_timeout(PATIENCE).unwrap_or_default(),
+        Err(_) => Vec::new(),
+    };
     drop(child.kill());
     drop(child.wait());
-    if !reader.is_finished() && begun.elapsed() >= PATIENCE {
-        return Asked::Bytes(Vec::new());
-    }
-    let bytes = reader.join().unwrap_or_default();
     Asked::Bytes(decoded(way.says, bytes))
 }
 
@@ -163,7 +160,7 @@ fn keep(bytes: &[u8], folder: Option<&Path>) -> Result<Picture, String> {
     forget_old(folder);
     let kind = infer::get(bytes).map_or("png", |kind| kind.extension());
     let hash = blake3::hash(bytes).to_hex();
-    let path = folder.join(format!("{}.{kind}", &hash[..16]));
+    let path = folder.join(format!("{hash:.16}.{kind}"));
     let written = std::fs::create_dir_all(folder).and_then(|()| std::fs::write(&path, bytes));
     written.map_err(|error| {
         format!(
@@ -269,9 +266,10 @@ mod tests {
     fn what_programs_say_becomes_the_same_bytes() {
         use base64::Engine as _;
         let text = base64::engine::general_purpose::STANDARD.encode(PNG);
-        let broken = format!("{}\r\n{}\r\n", &text[..10], &text[10..]);
+        let (first, rest) = text.split_at(10);
+        let broken = format!("{first}\r\n{rest}\r\n");
         assert_eq!(decoded(Says::Base64, broken.into_bytes()), PNG);
-        let hex: String = PNG.iter().map(|b| format!("{b:02X}")).collect();
+        let hex = PNG.iter().fold(String::new(), |hex, byte| format!("{hex}{byte:02X}"));
         let apple = format!("«data PNGf{hex}»\n").into_bytes();
         assert_eq!(decoded(Says::AppleData, apple), PNG);
     }

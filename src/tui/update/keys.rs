@@ -40,11 +40,8 @@ fn routed(state: &mut State, key: Key, now: Millis) -> Vec<Effect> {
             Vec::new()
         };
     }
-    match global {
-        Some(action @ (Action::Suspend | Action::Redraw | Action::PrintTranscript)) => {
-            return act(state, action, now);
-        }
-        _ => {}
+    if let Some(action @ (Action::Suspend | Action::Redraw | Action::PrintTranscript)) = global {
+        return act(state, action, now);
     }
     if state.asks.current().is_some() {
         return asks::key(state, key, now);
