@@ -23,6 +23,7 @@ use crate::tools::blocking::Blocking;
 use crate::tools::registry::{ToolSettings, registry as build_tools};
 use crate::tools::workspace::{Places, Workspace};
 use crate::tui::composer::offers::Offers;
+use crate::web::Web;
 use confine::Confinement;
 
 /// What the command line decided.
@@ -185,6 +186,7 @@ pub fn ports(ground: Ground, wishes: &Wishes, outbox: Outbox) -> Result<Ports, A
         wrapper: sandbox.wrapper(),
         jobs,
         skills: skill_folders.clone(),
+        web: Arc::new(Web::new(config.web.clone(), Arc::clone(models.http()))),
         blocking: blocking.clone(),
     });
     let branch = branch(&worktree);
@@ -236,7 +238,6 @@ pub fn ports(ground: Ground, wishes: &Wishes, outbox: Outbox) -> Result<Ports, A
         blocking,
         grants,
         trusted,
-        network: Arc::new(sandbox.network(&config.sandbox)),
         outbox,
         headless: wishes.headless && !wishes.answers,
         depth: 0,

@@ -25,3 +25,4 @@ pub mod session;
 pub mod snapshot;
 pub mod tools;
 pub mod tui;
+pub mod web;

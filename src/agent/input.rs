@@ -93,6 +93,8 @@ pub enum Input {
         /// How.
         judgement: Judgement,
     },
+    /// Somebody in the tree of subagents was permitted more: open questions may be settled by it.
+    JudgeAgain,
     /// A running call reports.
     Progress {
         /// Which.

@@ -71,6 +71,8 @@ enum Answers {
     Say(&'static str),
     /// Calls of `read` (false) or `bash` (true), by argument.
     Call(Vec<(bool, String)>),
+    /// A call whose arguments are this, and no JSON.
+    Broken(&'static str),
     Fail(FaultKind),
 }
 
@@ -98,6 +100,12 @@ struct World {
     synced: HashSet<PartId>,
     snapshots: usize,
     asks_permission: bool,
+    /// The judge refuses commands with this sentence.
+    denies: Option<&'static str>,
+    /// The judge finds commands to be no calls at all.
+    invalid: bool,
+    /// When timers run out.
+    sleeps: Vec<Millis>,
     requests: usize,
     titles: usize,
     /// Input tokens that the model counts for a step with calls.
@@ -122,6 +130,9 @@ impl World {
             synced: HashSet::new(),
             snapshots: 0,
             asks_permission: false,
+            denies: None,
+            invalid: false,
+            sleeps: Vec::new(),
             requests: 0,
             titles: 0,
             counted: 100,
@@ -177,7 +188,10 @@ impl World {
                     .retain(|d| !matches!(d, Due::Tool(p) if parts.contains(p)));
             }
             Effect::Snapshot { tag, .. } => self.due.push(Due::Snapshot(tag)),
-            Effect::Sleep { timer, .. } => self.due.push(Due::Timer(timer)),
+            Effect::Sleep { timer, until } => {
+                self.sleeps.push(until);
+                self.due.push(Due::Timer(timer));
+            }
             Effect::MakeTitle { .. } => self.titles += 1,
             Effect::Difference { .. } | Effect::Grant { .. } => {}
         }
@@ -228,7 +242,7 @@ impl World {
                     self.due.push(Due::Deltas(stream, say(text)));
                     self.due.push(Due::End(stream));
                 }
-                Answers::Call(_) => unreachable!("a summary has no tools"),
+                Answers::Call(_) | Answers::Broken(_) => unreachable!("a summary has no tools"),
             }
             return;
         }
@@ -262,6 +276,10 @@ impl World {
                         },
                     ],
                 ));
+                self.due.push(Due::End(stream));
+            }
+            Answers::Broken(raw) => {
+                self.due.push(Due::Deltas(stream, broken(raw)));
                 self.due.push(Due::End(stream));
             }
             Answers::Fail(kind) => {
@@ -347,6 +365,15 @@ impl World {
             can_write: tool == "bash",
             says: String::new(),
         };
+        if self.invalid && tool == "bash" {
+            return Judgement::Invalid("There is no such tool.".to_owned());
+        }
+        if let Some(reason) = self.denies.filter(|_| tool == "bash") {
+            return Judgement::Deny {
+                title: tool.to_owned(),
+                reason: reason.to_owned(),
+            };
+        }
         if self.asks_permission && tool == "bash" {
             let body = AskBody::Permission {
                 tool: tool.to_owned(),
@@ -465,6 +492,28 @@ fn call(block: u32, writes: bool, argument: &str) -> Vec<Delta> {
             name: name.to_owned(),
             arguments: Ok(json!({ key: argument })),
             provider: None,
+        },
+    ]
+}
+
+fn broken(raw: &str) -> Vec<Delta> {
+    let (id, name) = (Some("c".to_owned()), "bash".to_owned());
+    vec![
+        Delta::CallStart {
+            block: 0,
+            id: id.clone(),
+            name: name.clone(),
+        },
+        Delta::CallEnd {
+            block: 0,
+            id,
+            name,
+            arguments: Err(raw.to_owned()),
+            provider: None,
+        },
+        Delta::Finish {
+            reason: Finish::ToolCalls,
+            raw: String::new(),
         },
     ]
 }
@@ -730,24 +779,7 @@ fn broken_arguments_become_an_error_that_the_model_reads() {
     w.prompt("go");
     w.due.clear();
     let stream = 1;
-    let deltas = vec![
-        Delta::CallStart {
-            block: 0,
-            id: Some("c".to_owned()),
-            name: "bash".to_owned(),
-        },
-        Delta::CallEnd {
-            block: 0,
-            id: Some("c".to_owned()),
-            name: "bash".to_owned(),
-            arguments: Err("{\"command\": \"ls".to_owned()),
-            provider: None,
-        },
-        Delta::Finish {
-            reason: Finish::ToolCalls,
-            raw: String::new(),
-        },
-    ];
+    let deltas = broken("{\"command\": \"ls");
     w.give(Input::Deltas { stream, deltas });
     w.give(Input::StreamEnded { stream });
     w.run();
@@ -858,6 +890,7 @@ fn answers() -> impl Strategy<Value = Answers> {
     prop_oneof![
         2 => Just(Answers::Say("fine")),
         5 => prop::collection::vec((any::<bool>(), "[a-c]"), 1..5).prop_map(Answers::Call),
+        1 => Just(Answers::Broken("{")),
         1 => Just(Answers::Fail(FaultKind::Server)),
         1 => Just(Answers::Fail(FaultKind::Auth)),
         1 => Just(Answers::Fail(FaultKind::ContextOverflow)),
@@ -930,5 +963,9 @@ proptest! {
     }
 }
 
+#[path = "turn_asks_tests.rs"]
+mod asks;
 #[path = "turn_cut_tests.rs"]
 mod cut;
+#[path = "turn_retry_tests.rs"]
+mod retries;

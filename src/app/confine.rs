@@ -2,25 +2,23 @@
 //!
 //! `auto` runs commands without asking, so there they get no network unless the configuration allows
 //! it. In the other modes each command that is not known to only read was allowed by the user or by a
-//! rule, network included; then only writing is confined.
+//! rule, network included; then only writing is confined. Confined or not, on Linux a command runs in
+//! a session of its own, without a terminal.
 
 use std::ffi::{OsStr, OsString};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::config::paths::Paths;
 use crate::config::used::SandboxSettings;
 use crate::protocol::Mode;
-use crate::sandbox::{self, Policy, Support};
-use crate::tools::bash::CommandWrapper;
+use crate::sandbox::{self, Blocked, Policy, Support};
+use crate::tools::bash::{CommandWrapper, Confine};
 
 /// Whether and how commands are confined.
 #[derive(Debug)]
 pub struct Confinement {
     state: Result<Policy, String>,
-    worktree: PathBuf,
-    network: Arc<AtomicBool>,
 }
 
 impl Confinement {
@@ -35,12 +33,7 @@ impl Confinement {
         } else {
             Err("The sandbox is switched off.".to_owned())
         };
-        let network = Arc::new(AtomicBool::new(settings.network));
-        Self {
-            state,
-            worktree: worktree.to_owned(),
-            network,
-        }
+        Self { state }
     }
 
     /// True if commands are confined.
@@ -66,56 +59,101 @@ impl Confinement {
 
     /// What the bash tool puts around its commands; none if they run as they are.
     pub fn wrapper(&self) -> Option<Arc<dyn CommandWrapper>> {
-        let policy = self.state.as_ref().ok()?.clone();
-        let (worktree, network) = (self.worktree.clone(), Arc::clone(&self.network));
-        Some(Arc::new(Confined {
-            policy,
-            worktree,
-            network,
-        }))
-    }
-
-    /// What opens and closes the network by the session's mode.
-    pub fn network(&self, settings: &SandboxSettings) -> NetworkByMode {
-        NetworkByMode {
-            always: settings.network,
-            open: Arc::clone(&self.network),
+        let policy = self.state.as_ref().ok().cloned();
+        if policy.is_none() && !sandbox::MAKES_SESSION {
+            return None;
         }
+        Some(Arc::new(Confined { policy }))
     }
 }
 
-/// Opens the network for commands that the user or a rule allowed.
-#[derive(Debug, Clone)]
-pub struct NetworkByMode {
-    always: bool,
-    open: Arc<AtomicBool>,
-}
-
-impl crate::agent::driver::NetworkSwitch for NetworkByMode {
-    fn set(&self, mode: Mode) {
-        let open = self.always || matches!(mode, Mode::Ask | Mode::AutoEdit);
-        self.open.store(open, Ordering::Relaxed);
-    }
-}
-
+/// What stands around each command.
 #[derive(Debug)]
 struct Confined {
-    policy: Policy,
-    worktree: PathBuf,
-    network: Arc<AtomicBool>,
+    /// None: nothing is confined, commands only get a session of their own.
+    policy: Option<Policy>,
+}
+
+impl Confined {
+    /// The policy of one command; none if it is not confined.
+    fn policy(&self, confine: Confine) -> Option<Policy> {
+        let Confine::By(mode) = confine else {
+            return None;
+        };
+        let policy = self.policy.clone()?;
+        let network = policy.network || matches!(mode, Mode::Ask | Mode::AutoEdit);
+        Some(Policy { network, ..policy })
+    }
 }
 
 impl CommandWrapper for Confined {
-    fn wrap(&self, program: &OsStr, args: &[OsString]) -> (OsString, Vec<OsString>) {
-        let network = self.network.load(Ordering::Relaxed);
-        let policy = Policy {
-            network,
-            ..self.policy.clone()
-        };
-        sandbox::wrap(&policy, program, args)
+    fn wrap(
+        &self,
+        confine: Confine,
+        program: &OsStr,
+        args: &[OsString],
+    ) -> (OsString, Vec<OsString>) {
+        match self.policy(confine) {
+            Some(policy) => sandbox::wrap(&policy, program, args),
+            None => sandbox::wrap_free(program, args),
+        }
     }
 
-    fn explain(&self, exit: Option<i32>, output: &str) -> Option<String> {
-        sandbox::explain(&self.policy, &self.worktree, output, exit).map(|blocked| blocked.sentence)
+    fn makes_session(&self) -> bool {
+        sandbox::MAKES_SESSION
+    }
+
+    fn explain(
+        &self,
+        confine: Confine,
+        cwd: &Path,
+        exit: Option<i32>,
+        output: &str,
+    ) -> Option<Blocked> {
+        sandbox::explain(&self.policy(confine)?, cwd, output, exit)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::PathBuf;
+
+    use super::*;
+
+    fn confined() -> Confined {
+        let policy = Policy {
+            writable: vec![PathBuf::from("/w")],
+            ..Policy::default()
+        };
+        Confined {
+            policy: Some(policy),
+        }
+    }
+
+    #[test]
+    fn only_auto_and_plan_have_no_network_and_a_command_that_is_not_confined_has_no_policy() {
+        let network = |confine| confined().policy(confine).map(|p| p.network);
+        assert_eq!(network(Confine::By(Mode::Ask)), Some(true));
+        assert_eq!(network(Confine::By(Mode::AutoEdit)), Some(true));
+        assert_eq!(network(Confine::By(Mode::Auto)), Some(false));
+        assert_eq!(network(Confine::By(Mode::Plan)), Some(false));
+        assert_eq!(network(Confine::Not), None);
+    }
+
+    #[test]
+    fn a_failed_look_up_is_the_sandboxs_doing_only_where_there_is_no_network() {
+        let explain = |confine| {
+            confined()
+                .explain(
+                    confine,
+                    Path::new("/w"),
+                    Some(6),
+                    "curl: (6) Could not resolve host: x.y",
+                )
+                .map(|b| b.kind)
+        };
+        assert_eq!(explain(Confine::By(Mode::Auto)), Some("network"));
+        assert_eq!(explain(Confine::By(Mode::Ask)), None);
+        assert_eq!(explain(Confine::Not), None);
     }
 }

@@ -67,7 +67,16 @@ fn start(options: &Options, prompt: Option<String>, scripted: bool) -> Result<u8
                 .name("dunlin-agent".to_owned())
                 .spawn(move || match app::runtime() {
                     Ok(runtime) => {
-                        runtime.block_on(app::run_agent(ground, wishes, begin, (receiver, outbox)));
+                        // As a task it runs on the workers, beside the streams that wake it: waiting
+                        // for it here instead would cost two thread switches per piece of an answer.
+                        let link = (receiver, outbox.clone());
+                        let agent = runtime.spawn(app::run_agent(ground, wishes, begin, link));
+                        if let Err(error) = runtime.block_on(agent) {
+                            let text = format!("The agent ended because of a bug: {error}.");
+                            let hint =
+                                "What was said is kept: `dunlin -c` goes on. Please report this.";
+                            report(&outbox, &AppError::new(text, hint));
+                        }
                         // Commands that still run are killed when their tasks are dropped.
                         runtime.shutdown_timeout(LAST_ACTS);
                         drop(working);

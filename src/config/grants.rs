@@ -6,6 +6,8 @@
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, SystemTime};
 
 use toml_edit::{ArrayOfTables, DocumentMut, Item, Table, value};
 
@@ -15,11 +17,50 @@ use super::used::{Rule, RuleAction, RuleLayer};
 /// The owner of the layer.
 pub const OWNER: &str = "grants";
 
+/// A file that changed since is read again; one that is this young may change without a trace.
+const RACY: Duration = Duration::from_millis(50);
+
 /// The stored answers of a project.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub struct Grants {
     file: PathBuf,
     seal: PathBuf,
+    /// The last answer of `layer`: every tool call asks.
+    known: Arc<Mutex<Option<Known>>>,
+}
+
+/// What `layer` said, and what the files looked like then.
+#[derive(Debug, Clone)]
+struct Known {
+    trusted: bool,
+    files: [Option<Stamp>; 2],
+    layer: Result<RuleLayer, String>,
+}
+
+/// Changes when a file does: size, when, and which file it is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Stamp {
+    length: u64,
+    modified: SystemTime,
+    #[cfg(unix)]
+    inode: u64,
+}
+
+impl Stamp {
+    /// None if there is no such file.
+    fn of(path: &Path) -> Option<Self> {
+        let meta = std::fs::metadata(path).ok()?;
+        Some(Self {
+            length: meta.len(),
+            modified: meta.modified().ok()?,
+            #[cfg(unix)]
+            inode: std::os::unix::fs::MetadataExt::ino(&meta),
+        })
+    }
+
+    fn is_settled(&self) -> bool {
+        self.modified.elapsed().is_ok_and(|age| age > RACY)
+    }
 }
 
 impl Grants {
@@ -28,7 +69,11 @@ impl Grants {
         let file = worktree.join(".dunlin/permissions.toml");
         let hash = blake3::hash(file.as_os_str().as_encoded_bytes());
         let seal = data_dir.join("grants").join(hash.to_hex().as_str());
-        Self { file, seal }
+        Self {
+            file,
+            seal,
+            known: Arc::default(),
+        }
     }
 
     /// The file, for messages.
@@ -37,8 +82,28 @@ impl Grants {
     }
 
     /// The layer of these grants; empty if there are none. The error is a sentence: the file is not
-    /// valid, or it is neither trusted nor sealed, and then it grants nothing.
+    /// valid, or it is neither trusted nor sealed, and then it grants nothing. Reads the file only if
+    /// it or its seal changed.
     pub fn layer(&self, trusted: bool) -> Result<RuleLayer, String> {
+        let files = [Stamp::of(&self.file), Stamp::of(&self.seal)];
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = &*known
+            && known.trusted == trusted
+            && known.files == files
+        {
+            return known.layer.clone();
+        }
+        let layer = self.read_layer(trusted);
+        let settled = files.iter().flatten().all(Stamp::is_settled);
+        *known = settled.then(|| Known {
+            trusted,
+            files,
+            layer: layer.clone(),
+        });
+        layer
+    }
+
+    fn read_layer(&self, trusted: bool) -> Result<RuleLayer, String> {
         let Some(text) = self.read()? else {
             return Ok(layer(Vec::new()));
         };

@@ -78,6 +78,11 @@ pub const KEYS: &[Key] = &[
         "Retries of a failed request; rate limits and overload have no limit.",
     ),
     key(
+        "loop.overload_wait",
+        Kind::Duration(|c, _| &mut c.turn.overload_wait),
+        "Longest wait between two attempts while the model is overloaded; what the provider asks for wins.",
+    ),
+    key(
         "loop.idle_timeout",
         Kind::Duration(|c, _| &mut c.turn.idle_timeout),
         "A stream that is silent for so long has timed out.",
@@ -361,6 +366,21 @@ pub const KEYS: &[Key] = &[
         "sandbox.writable",
         Kind::Paths(|c, _| &mut c.sandbox.writable),
         "Folders besides the worktree and the temporary folder that commands may write.",
+    ),
+    key(
+        "web.timeout",
+        Kind::Duration(|c, _| &mut c.web.timeout),
+        "A page that web_fetch asks for must be there after so long.",
+    ),
+    key(
+        "web.max_bytes",
+        Kind::Size(|c, _| &mut c.web.max_bytes),
+        "Bytes of a page that web_fetch takes at most.",
+    ),
+    key(
+        "web.private",
+        Kind::Bool(|c, _| &mut c.web.private),
+        "True lets web_fetch reach this machine and private networks.",
     ),
     key(
         "permission",

@@ -45,6 +45,8 @@ pub struct Config {
     pub providers: BTreeMap<String, ProviderSettings>,
     /// `[sandbox]`
     pub sandbox: SandboxSettings,
+    /// `[web]`
+    pub web: WebSettings,
 }
 
 /// `[loop]`
@@ -52,6 +54,9 @@ pub struct Config {
 pub struct TurnSettings {
     /// Retries of a failed request (rate limits and overload have no limit). Default 3.
     pub retries: u32,
+    /// Longest wait between two attempts while the model is overloaded or limits the rate; what the
+    /// provider asks for wins. Default 60 s.
+    pub overload_wait: Duration,
     /// A stream that is silent for so long has timed out. Default 5 min.
     pub idle_timeout: Duration,
     /// Streaming text is written at most so long after it arrived. Default 100 ms.
@@ -74,6 +79,7 @@ impl Default for TurnSettings {
     fn default() -> Self {
         Self {
             retries: 3,
+            overload_wait: Duration::from_mins(1),
             idle_timeout: Duration::from_mins(5),
             write_delay: Duration::from_millis(100),
             parallel_tools: 8,
@@ -372,6 +378,27 @@ pub struct ModelSettings {
     pub cache_read_price: Option<f64>,
     /// Price of input written to the cache.
     pub cache_write_price: Option<f64>,
+}
+
+/// `[web]`
+#[derive(Debug, Clone, PartialEq)]
+pub struct WebSettings {
+    /// A page must be there after so long. Default 30 s.
+    pub timeout: Duration,
+    /// Bytes of a page that are taken at most. Default 5 MiB.
+    pub max_bytes: u64,
+    /// True allows addresses of this machine and of private networks.
+    pub private: bool,
+}
+
+impl Default for WebSettings {
+    fn default() -> Self {
+        Self {
+            timeout: Duration::from_secs(30),
+            max_bytes: 5 << 20,
+            private: false,
+        }
+    }
 }
 
 /// `[sandbox]`

@@ -41,7 +41,10 @@ impl<W: Write> Printer for JsonPrinter<W> {
 }
 
 /// Screens' own events are not part of the contract.
-const fn is_public(event: &Event) -> bool {
+fn is_public(event: &Event) -> bool {
+    if let Event::Subagent { event, .. } = event {
+        return matches!(**event, Event::History { .. }) || is_public(event);
+    }
     !matches!(
         event,
         Event::History { .. }

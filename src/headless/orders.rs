@@ -10,6 +10,7 @@ use tokio::sync::mpsc;
 
 use crate::protocol::{
     Answer, AskId, Delivery, FilePart, Mode, ModelRef, Op, PromptInput, QueueEdit, QueueId,
+    SessionId,
 };
 
 /// Longest line that is read.
@@ -59,6 +60,12 @@ enum Order {
     Mode { mode: Mode },
     #[serde(rename = "model")]
     Model { model: ModelRef },
+    #[serde(rename = "watch")]
+    Watch { session: SessionId },
+    #[serde(rename = "unwatch")]
+    Unwatch { session: SessionId },
+    #[serde(rename = "stop-subagent")]
+    StopSubagent { session: SessionId },
 }
 
 const fn guidance() -> Delivery {
@@ -90,6 +97,9 @@ impl From<Order> for Op {
             Order::Compact { focus } => Self::Compact { focus },
             Order::Mode { mode } => Self::SetMode(mode),
             Order::Model { model } => Self::SetModel(model),
+            Order::Watch { session } => Self::Watch(session),
+            Order::Unwatch { session } => Self::Unwatch(session),
+            Order::StopSubagent { session } => Self::StopSubagent(session),
         }
     }
 }
@@ -163,6 +173,11 @@ mod tests {
         let with_ids = [
             format!(r#"{{"type":"answer","ask":"{ask}","answer":{{"answer":"once"}}}}"#),
             format!(r#"{{"type":"answer","ask":"{ask}","answer":{{"answer":"no"}}}}"#),
+            format!(r#"{{"type":"watch","session":"{}"}}"#, mint.session(1)),
+            format!(
+                r#"{{"type":"stop-subagent","session":"{}"}}"#,
+                mint.session(1)
+            ),
             format!(r#"{{"type":"queue.remove","id":"{id}"}}"#),
             format!(r#"{{"type":"queue.move","id":"{id}","to":0}}"#),
             format!(r#"{{"type":"queue.replace","id":"{id}","text":"y"}}"#),

@@ -397,6 +397,14 @@ pub enum Event {
         /// The facts.
         facts: Vec<(String, String)>,
     },
+    /// What a watched subagent announces (`Op::Watch`). Begins with its `SessionStarted` and `History`.
+    #[serde(rename = "subagent")]
+    Subagent {
+        /// Its session.
+        session: super::SessionId,
+        /// What it announced.
+        event: Box<Self>,
+    },
     /// Everything is written; the agent is gone.
     #[serde(rename = "closed")]
     Closed,

@@ -84,31 +84,56 @@ fn lock(queue: &Mutex<VecDeque<Event>>) -> MutexGuard<'_, VecDeque<Event>> {
     queue.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// The event itself, or what a watched subagent announced.
+fn bare(event: &Event) -> &Event {
+    match event {
+        Event::Subagent { event, .. } => event,
+        event => event,
+    }
+}
+
+/// The part and the text of a delta that may still grow.
+fn growing(event: &mut Event) -> Option<(PartId, &mut String)> {
+    match event {
+        Event::PartDelta { part, delta, .. } => Some((*part, delta)),
+        Event::Subagent { event, .. } => growing(event),
+        _ => None,
+    }
+}
+
 fn push(queue: &mut VecDeque<Event>, event: Event) {
-    match (queue.back_mut(), event) {
-        (
-            Some(Event::PartDelta {
-                part: last,
-                delta: waiting,
-                ..
-            }),
-            Event::PartDelta { part, delta, .. },
-        ) if *last == part => waiting.push_str(&delta),
-        (Some(waiting @ Event::Status(_)), event @ Event::Status(_)) => *waiting = event,
-        (_, event) => {
-            if queue.len() >= SOFT_LIMIT
-                && let Event::PartUpdated { part } = &event
-            {
-                drop_older(queue, part.id);
-            }
-            queue.push_back(event);
+    if let Some(last) = queue.back_mut()
+        && merge(last, &event)
+    {
+        return;
+    }
+    if queue.len() >= SOFT_LIMIT
+        && let Event::PartUpdated { part } = bare(&event)
+    {
+        drop_older(queue, part.id);
+    }
+    queue.push_back(event);
+}
+
+/// Takes the event into the one that waits before it, if they are of a kind. Ids of parts differ
+/// between sessions, so a subagent's deltas meet only their own.
+fn merge(last: &mut Event, event: &Event) -> bool {
+    if matches!((&*last, event), (Event::Status(_), Event::Status(_))) {
+        *last = event.clone();
+        return true;
+    }
+    match (growing(last), bare(event)) {
+        (Some((waiting, text)), Event::PartDelta { part, delta, .. }) if waiting == *part => {
+            text.push_str(delta);
+            true
         }
+        _ => false,
     }
 }
 
 /// Takes out earlier states of a part: a later whole state says all that they did.
 fn drop_older(queue: &mut VecDeque<Event>, id: PartId) {
-    queue.retain(|event| match event {
+    queue.retain(|event| match bare(event) {
         Event::PartUpdated { part } => part.id != id,
         Event::PartDelta { part, .. } => *part != id,
         _ => true,

@@ -171,6 +171,13 @@ pub enum Op {
     },
     /// Ask for facts of the disk; answered by `Event::Facts`.
     Facts,
+    /// Show what a subagent did and does; it comes as `Event::Subagent`, from its beginning. Also one
+    /// that has ended.
+    Watch(SessionId),
+    /// Show it no longer.
+    Unwatch(SessionId),
+    /// Stop this subagent; the call that it works for has its last words.
+    StopSubagent(SessionId),
     /// End: interrupt, drain the writer, then `Event::Closed`.
     Close,
 }

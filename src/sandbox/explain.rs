@@ -62,21 +62,35 @@ pub fn explain(policy: &Policy, cwd: &Path, output: &str, exit: Option<i32>) -> 
     }
     // what failed stands at the end
     let lines: Vec<&str> = output.lines().rev().take(200).collect();
-    if let Some(blocked) = lines.iter().find_map(|line| file(policy, cwd, line)) {
-        return Some(blocked);
-    }
-    let network = !policy.network
-        && lines.iter().any(|line| {
+    let refused = lines.iter().find_map(|line| {
+        if !policy.network && is_socket(line) {
+            return Some(no_network());
+        }
+        file(policy, cwd, line)
+    });
+    refused.or_else(|| {
+        let says = |line: &&str| {
             let line = line.to_lowercase();
             NO_NETWORK.iter().any(|words| line.contains(words))
-                || (line.contains("socket") && REFUSED.iter().any(|words| line.contains(words)))
-        });
-    network.then(|| Blocked {
-        kind: "network",
-        sentence: "The sandbox blocked this: commands have no network. The user may allow it once \
-                   without the sandbox, or set sandbox.network = true."
-            .to_owned(),
+        };
+        (!policy.network && lines.iter().any(says)).then(no_network)
     })
+}
+
+/// A line that says that a socket was refused.
+fn is_socket(line: &str) -> bool {
+    let line = line.to_lowercase();
+    line.contains("socket") && REFUSED.iter().any(|words| line.contains(words))
+}
+
+fn no_network() -> Blocked {
+    Blocked {
+        kind: "network",
+        sentence:
+            "The sandbox blocked this: commands have no network here (sandbox.network = true \
+                   allows it)."
+                .to_owned(),
+    }
 }
 
 /// A line that says that a file was refused, if the policy is why.
@@ -85,7 +99,7 @@ fn file(policy: &Policy, cwd: &Path, line: &str) -> Option<Blocked> {
     if !REFUSED.iter().any(|words| lower.contains(words)) {
         return None;
     }
-    let paths = paths(line, cwd);
+    let paths = paths(without_speaker(line), cwd);
     let is_below = |path: &Path, dirs: &[PathBuf]| {
         dirs.iter().any(|dir| {
             path.starts_with(dir) || dir.canonicalize().is_ok_and(|d| path.starts_with(d))
@@ -95,8 +109,7 @@ fn file(policy: &Policy, cwd: &Path, line: &str) -> Option<Blocked> {
         return Some(Blocked {
             kind: "read",
             sentence: format!(
-                "The sandbox blocked this: {} may hold secrets and can't be read by commands. The user may \
-                 allow it once without the sandbox.",
+                "The sandbox blocked this: {} may hold secrets and can't be read by commands.",
                 path.display()
             ),
         });
@@ -115,10 +128,30 @@ fn file(policy: &Policy, cwd: &Path, line: &str) -> Option<Blocked> {
         kind: "write",
         sentence: format!(
             "The sandbox blocked this: {} is outside the folders that commands may write (the worktree, \
-             temporary folders, sandbox.writable). The user may allow it once without the sandbox.",
+             temporary folders, sandbox.writable).",
             path.display()
         ),
     })
+}
+
+/// The line without the program that says it (`/usr/bin/bash: line 1: …`).
+fn without_speaker(line: &str) -> &str {
+    match line.split_once(": ") {
+        Some((speaker, rest)) if speaker.starts_with('/') && is_program(Path::new(speaker)) => rest,
+        _ => line,
+    }
+}
+
+#[cfg(unix)]
+fn is_program(path: &Path) -> bool {
+    use std::os::unix::fs::PermissionsExt;
+    std::fs::metadata(path)
+        .is_ok_and(|meta| meta.is_file() && meta.permissions().mode() & 0o111 != 0)
+}
+
+#[cfg(not(unix))]
+fn is_program(path: &Path) -> bool {
+    path.is_file()
 }
 
 fn is_device(path: &Path) -> bool {
@@ -182,6 +215,13 @@ mod tests {
                 Some("network"),
             ),
             ("npm ERR! code EAI_AGAIN", Some("network")),
+            (
+                "/bin/sh: socket: Operation not permitted\n\
+                 /bin/sh: line 1: /dev/tcp/1.2.3.4/9: Operation not permitted",
+                Some("network"),
+            ),
+            ("/bin/sh: line 1: /h/x: Permission denied", Some("write")),
+            ("/bin/sh: line 1: x: Permission denied", None),
             (
                 "dunlin: the sandbox could not be set up (x), so the command did not run.",
                 None,

@@ -3,7 +3,9 @@
 //!
 //! `wrap` turns a command into one that confines itself before it starts: dunlin's own program, called
 //! with `LAUNCHER_WORD` as its first argument, applies the policy to itself and then becomes the
-//! command. So no code runs between fork and exec, and nothing here is unsafe. `main` must call
+//! command. So no code runs between fork and exec, and nothing here is unsafe. The launcher also makes
+//! itself the leader of a new session: a command has no terminal that it could open and draw on
+//! (`sudo`, `ssh`). `wrap_free` does only that. `main` must call
 //! `launcher_main` first of all; `detect` says once at the start whether it works here; `explain`
 //! tells whether a failure was the sandbox's doing.
 
@@ -22,6 +24,12 @@ pub use policy::Policy;
 
 /// The first argument that makes dunlin the launcher.
 pub const LAUNCHER_WORD: &str = "__sandbox";
+
+/// True where the launcher gives commands a session of their own, confined or not.
+pub const MAKES_SESSION: bool = cfg!(target_os = "linux");
+
+/// In the place of a policy: nothing is confined.
+const FREE: &str = "-";
 
 /// Exit code of a launcher that could not confine itself; the command did not run.
 pub const LAUNCHER_FAILED: i32 = 125;
@@ -77,9 +85,28 @@ pub fn wrap_with(
     program: &OsStr,
     args: &[OsString],
 ) -> (OsString, Vec<OsString>) {
+    launcher_line(launcher, policy.to_argument(), program, args)
+}
+
+/// The command that runs `program` with `args` unconfined, but in a session of its own. Only to be
+/// used where `MAKES_SESSION` says so; elsewhere the command is as it was.
+pub fn wrap_free(program: &OsStr, args: &[OsString]) -> (OsString, Vec<OsString>) {
+    if MAKES_SESSION {
+        launcher_line(Path::new("/proc/self/exe"), FREE.into(), program, args)
+    } else {
+        (program.to_owned(), args.to_vec())
+    }
+}
+
+fn launcher_line(
+    launcher: &Path,
+    policy: OsString,
+    program: &OsStr,
+    args: &[OsString],
+) -> (OsString, Vec<OsString>) {
     let mut words = vec![
         OsString::from(LAUNCHER_WORD),
-        policy.to_argument(),
+        policy,
         OsString::from("--"),
         program.to_owned(),
     ];
@@ -110,24 +137,28 @@ pub fn launcher_main(args: impl IntoIterator<Item = OsString>) -> Option<i32> {
 fn launch(mut args: impl Iterator<Item = OsString>) -> Result<i32, String> {
     use std::os::unix::process::CommandExt;
 
-    let policy = args
-        .next()
-        .and_then(|text| Policy::from_argument(&text))
-        .ok_or("the sandbox was called without a policy.")?;
+    let text = args.next().unwrap_or_default();
+    let policy = if text == FREE {
+        None
+    } else {
+        let policy = Policy::from_argument(&text);
+        Some(policy.ok_or("the sandbox was called without a policy.")?)
+    };
     let (Some(dashes), Some(program)) = (args.next(), args.next()) else {
         return Err("the sandbox was called without a command.".to_owned());
     };
     if dashes != "--" {
         return Err("the sandbox was called without a command.".to_owned());
     }
-    #[cfg(target_os = "linux")]
-    linux::apply(&policy)?;
-    #[cfg(not(target_os = "linux"))]
-    return Err("there is no sandbox of this kind on this system.".to_owned());
+    // It fails only for who leads a group already: then there is a session, or none is wanted.
+    _ = rustix::process::setsid();
     let mut command = std::process::Command::new(&program);
     command.args(args);
-    for name in policy::DOORS {
-        command.env_remove(name);
+    if let Some(policy) = policy {
+        confine(&policy)?;
+        for name in policy::DOORS {
+            command.env_remove(name);
+        }
     }
     let error = command.exec();
     let shown = PathBuf::from(program);
@@ -135,6 +166,16 @@ fn launch(mut args: impl Iterator<Item = OsString>) -> Result<i32, String> {
         "{} could not be started: {error}.",
         shown.display()
     ))
+}
+
+#[cfg(target_os = "linux")]
+fn confine(policy: &Policy) -> Result<(), String> {
+    linux::apply(policy)
+}
+
+#[cfg(all(unix, not(target_os = "linux")))]
+fn confine(_policy: &Policy) -> Result<(), String> {
+    Err("there is no sandbox of this kind on this system.".to_owned())
 }
 
 #[cfg(not(unix))]

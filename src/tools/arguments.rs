@@ -152,7 +152,10 @@ fn sentence(text: &str) -> String {
 fn simplify(schema: &mut Value) {
     match schema {
         Value::Object(object) => {
-            object.remove("format");
+            // the keyword, not a property of that name
+            if object.get("format").is_some_and(Value::is_string) {
+                object.remove("format");
+            }
             if object.get("default") == Some(&Value::Null) {
                 object.remove("default");
             }

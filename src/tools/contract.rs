@@ -11,7 +11,7 @@ use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 use super::{output, reads, workspace};
-use crate::protocol::{FilePart, FileSource, OutputRef, PartId, SessionId};
+use crate::protocol::{Answer, AskBody, FilePart, FileSource, Mode, OutputRef, PartId, SessionId};
 
 /// A tool.
 pub trait Tool: Send + Sync + std::fmt::Debug {
@@ -35,6 +35,12 @@ pub trait Tool: Send + Sync + std::fmt::Debug {
         input: Value,
         context: ToolContext,
     ) -> BoxFuture<'static, Result<Success, Failure>>;
+
+    /// Ends what the tool has left running, and returns when it is gone. Called once, when the
+    /// program ends.
+    fn close(&self) -> BoxFuture<'static, ()> {
+        Box::pin(std::future::ready(()))
+    }
 }
 
 /// What a call would touch, for permission and scheduling.
@@ -84,6 +90,8 @@ pub struct ToolContext {
     pub session: SessionId,
     /// The part that records this call.
     pub part: PartId,
+    /// The session's permission mode.
+    pub mode: Mode,
     /// Paths: worktree, current folder, temp, data folders.
     pub workspace: Arc<workspace::Workspace>,
     /// What was read by this session, with hashes, so that stale edits are refused.
@@ -111,6 +119,7 @@ impl ToolContext {
         Self {
             session: call.0,
             part: call.1,
+            mode: Mode::Ask,
             workspace,
             reads,
             output,
@@ -122,15 +131,10 @@ impl ToolContext {
     }
 }
 
-/// Puts a question of the model before the user. The front end's inbox stands behind it.
+/// Puts a question of a running call before the user. The front end's inbox stands behind it.
 pub trait AskUser: Send + Sync + std::fmt::Debug {
-    /// Asks and waits. None if the user dismissed the question or nobody can answer any more.
-    fn ask(
-        &self,
-        part: PartId,
-        question: String,
-        options: Vec<String>,
-    ) -> BoxFuture<'static, Option<String>>;
+    /// Asks and waits. None if the question was closed or nobody can answer any more.
+    fn ask(&self, part: PartId, body: AskBody) -> BoxFuture<'static, Option<Answer>>;
 }
 
 /// Keeps bytes once, by content. The session store stands behind it.

@@ -23,6 +23,7 @@ pub(crate) mod suggest;
 pub(crate) mod test_world;
 pub mod text;
 pub mod todo;
+pub mod web_fetch;
 pub mod workspace;
 pub mod write;
 

@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use super::arguments::Form;
 use super::{Access, Failure, Success, Tool, ToolContext};
 use crate::protocol::tool::INTERRUPTED_OUTPUT;
+use crate::protocol::{Answer, AskBody};
 
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 struct Input {
@@ -95,20 +96,26 @@ impl Tool for Question {
                     ..Failure::default()
                 });
             };
-            let asked = user.ask(context.part, input.question, input.options);
+            let asked = user.ask(
+                context.part,
+                AskBody::Question {
+                    question: input.question,
+                    options: input.options,
+                },
+            );
             let answer = tokio::select! {
                 biased;
                 () = context.cancel.cancelled() => return Err(Failure::new(INTERRUPTED_OUTPUT)),
                 answer = asked => answer,
             };
             match answer {
-                Some(answer) => Ok(Success {
+                Some(Answer::Text { text: answer }) => Ok(Success {
                     output: format!("The user answered: {answer}"),
                     title,
                     metadata: json!({"answer": answer}),
                     ..Success::default()
                 }),
-                None => Err(Failure {
+                _ => Err(Failure {
                     message: "The user dismissed the question without an answer. Go on without it, or stop \
                               and say what you need."
                         .to_owned(),

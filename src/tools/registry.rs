@@ -13,8 +13,10 @@ use super::read::Read;
 use super::search::{Glob, Grep, List};
 use super::skill::Skill;
 use super::todo::Todo;
+use super::web_fetch::WebFetch;
 use super::write::Write;
 use crate::config::used::BashSettings;
+use crate::web::Web;
 
 /// What the tools need from outside.
 #[derive(Debug)]
@@ -29,6 +31,8 @@ pub struct ToolSettings {
     pub jobs: Arc<Jobs>,
     /// Folders that hold skills, most important first.
     pub skills: Vec<PathBuf>,
+    /// Pages of the web.
+    pub web: Arc<Web>,
     /// Threads for walks, searches and large files.
     pub blocking: Blocking,
 }
@@ -41,6 +45,7 @@ pub fn registry(settings: ToolSettings) -> Vec<Arc<dyn Tool>> {
         wrapper,
         jobs,
         skills,
+        web,
         blocking,
     } = settings;
     vec![
@@ -53,7 +58,8 @@ pub fn registry(settings: ToolSettings) -> Vec<Arc<dyn Tool>> {
         Arc::new(ApplyPatch::new(blocking.clone())),
         Arc::new(Glob::new(blocking.clone())),
         Arc::new(Grep::new(blocking.clone())),
-        Arc::new(List::new(blocking)),
+        Arc::new(List::new(blocking.clone())),
+        Arc::new(WebFetch::new(web, blocking)),
         Arc::new(Todo::new()),
         Arc::new(Question::new()),
         Arc::new(Skill::new(&skills)),

@@ -9,7 +9,7 @@ use super::skill::Skill;
 use super::test_world::World;
 use super::todo::Todo;
 use super::*;
-use crate::protocol::PartId;
+use crate::protocol::{Answer, AskBody, PartId};
 
 #[tokio::test]
 async fn a_plan_has_one_item_in_progress() {
@@ -42,15 +42,12 @@ async fn a_plan_has_one_item_in_progress() {
 struct User(Option<&'static str>);
 
 impl AskUser for User {
-    fn ask(
-        &self,
-        _: PartId,
-        question: String,
-        options: Vec<String>,
-    ) -> BoxFuture<'static, Option<String>> {
-        let answer = self
-            .0
-            .map(|answer| format!("{answer} ({question} {})", options.join("|")));
+    fn ask(&self, _: PartId, body: AskBody) -> BoxFuture<'static, Option<Answer>> {
+        let AskBody::Question { question, options } = body else {
+            panic!("a question was asked: {body:?}");
+        };
+        let text = |answer| format!("{answer} ({question} {})", options.join("|"));
+        let answer = self.0.map(|answer| Answer::Text { text: text(answer) });
         Box::pin(async move { answer })
     }
 }
@@ -120,6 +117,10 @@ fn every_tool_has_a_schema_a_description_with_an_example_and_a_unique_name() {
         environment: bash::Environment::of_process(&[], &std::collections::BTreeMap::new()),
         wrapper: None,
         jobs: Arc::new(bash::Jobs::new()),
+        web: Arc::new(crate::web::Web::new(
+            crate::config::used::WebSettings::default(),
+            Arc::new(crate::model::http::Http::new(None)),
+        )),
         skills: Vec::new(),
         blocking: blocking::Blocking::default(),
     };

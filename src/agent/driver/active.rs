@@ -12,7 +12,7 @@ use tokio_util::task::AbortOnDropHandle;
 use super::{Back, Ports, Streamed};
 use crate::agent::input::StreamId;
 use crate::agent::turn::{Setup, Turn};
-use crate::config::used::{ContextSettings, Rule, TurnSettings};
+use crate::config::used::{ContextSettings, TurnSettings};
 use crate::context::{Conversation, tokens};
 use crate::model::{Model, ModelInfo, ToolSpec};
 use crate::protocol::{Event, Fault, IdMint, Mode, ModelRef, PartId, SessionInfo};
@@ -40,7 +40,7 @@ pub(crate) struct Active {
     pub(crate) reads: Arc<ReadLedger>,
     pub(crate) output: Arc<OutputStore>,
     /// Rules that the user granted for this session.
-    pub(crate) grants: Vec<Rule>,
+    pub(crate) grants: super::judge::SessionGrants,
     pub(crate) questions: HashMap<crate::protocol::AskId, super::asking::Waiting>,
     /// Snapshots and differences under way.
     pub(crate) pending: usize,
@@ -145,7 +145,7 @@ impl Active {
         let overhead = overhead(&system_stable, &system_dynamic, &specs);
         let out = std::env::temp_dir().join("dunlin-out");
         let output = Arc::new(OutputStore::new(ports.config.output.clone(), out));
-        let grants = stored(&values, "grants");
+        let grants = super::judge::SessionGrants::new(stored(&values, "grants"));
         let reads = Arc::new(ReadLedger::restore(stored(&values, "reads")));
         let setup = Setup {
             model: model_info(ports, &info.model),

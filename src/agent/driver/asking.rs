@@ -12,15 +12,14 @@ use crate::tools::AskUser;
 #[derive(Debug)]
 pub(crate) struct Question {
     part: PartId,
-    text: String,
-    options: Vec<String>,
-    answer: oneshot::Sender<String>,
+    body: AskBody,
+    answer: oneshot::Sender<Answer>,
 }
 
 /// A tool that waits for its answer.
 #[derive(Debug)]
 pub(crate) struct Waiting {
-    answer: oneshot::Sender<String>,
+    answer: oneshot::Sender<Answer>,
 }
 
 /// The tools' end.
@@ -36,17 +35,11 @@ impl ToolQuestions {
 }
 
 impl AskUser for ToolQuestions {
-    fn ask(
-        &self,
-        part: PartId,
-        question: String,
-        options: Vec<String>,
-    ) -> BoxFuture<'static, Option<String>> {
+    fn ask(&self, part: PartId, body: AskBody) -> BoxFuture<'static, Option<Answer>> {
         let (sender, answer) = oneshot::channel();
         let asked = Question {
             part,
-            text: question,
-            options,
+            body,
             answer: sender,
         };
         let sent = self.back.send(Back::Question(asked)).is_ok();
@@ -61,15 +54,14 @@ impl Agent {
         let session = self.active.turn.info().id;
         let Question {
             part,
-            text,
-            options,
+            mut body,
             answer,
         } = question;
+        // A tool does not know what the user is told of the place.
+        if let AskBody::Permission { place, .. } = &mut body {
+            *place = self.place_line();
+        }
         self.active.questions.insert(id, Waiting { answer });
-        let body = AskBody::Question {
-            question: text,
-            options,
-        };
         let ask = Ask {
             id,
             session,
@@ -86,10 +78,8 @@ impl Agent {
         let Some(waiting) = self.active.questions.remove(&ask) else {
             return false;
         };
-        if let Answer::Text { text } = answer {
-            // The tool may have been cut meanwhile.
-            drop(waiting.answer.send(text.clone()));
-        }
+        // The tool may have been cut meanwhile.
+        drop(waiting.answer.send(answer.clone()));
         self.active
             .announce(&self.ports, vec![Event::AskClosed { ask }]);
         true

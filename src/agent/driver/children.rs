@@ -4,7 +4,8 @@
 //! questions into the parent's inbox and answers the call with its last words. What it spends is
 //! told to its parent and counted in one purse, so that the whole tree stops at the budget.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use futures_util::future::BoxFuture;
@@ -58,7 +59,7 @@ pub(crate) struct Family {
     /// How long the tree had worked when this agent began, in milliseconds.
     time_before: u64,
     /// Subagents at work, by the call they work for.
-    children: HashMap<PartId, Child>,
+    pub(super) children: HashMap<PartId, Child>,
 }
 
 impl Family {
@@ -76,12 +77,18 @@ impl Family {
 
 /// A subagent at work.
 #[derive(Debug)]
-struct Child {
-    session: SessionId,
-    ops: OpSender,
+pub(super) struct Child {
+    pub(super) session: SessionId,
+    pub(super) ops: OpSender,
+    /// To its driver, past its front end's words.
+    pub(super) back: mpsc::UnboundedSender<Back>,
     /// The mode that its agent is held to.
     held: Option<Mode>,
     asks: Vec<Ask>,
+    /// True while somebody watches it; its follower looks at it.
+    pub(super) watched: Arc<AtomicBool>,
+    /// Subagents that it has started, and theirs.
+    pub(super) descendants: HashSet<SessionId>,
 }
 
 /// What a follower tells the parent's driver.
@@ -91,6 +98,10 @@ pub(crate) enum News {
     Asked(Ask),
     /// A question of the child is closed.
     AskClosed(AskId),
+    /// The child or a child of it has started a subagent.
+    Began(SessionId),
+    /// The child of this session, or one of its own, is watched and announced this.
+    Says(SessionId, Box<Event>),
     /// Something the user should know.
     Notice(NoticeLevel, String),
     /// The child or a child of it has spent.
@@ -158,13 +169,17 @@ impl Agent {
         let (child, ops, inbox) = self.child(part, &input.description, &def);
         let info = child.active.turn.info();
         let (session, model) = (info.id, info.model.clone());
+        let watched = Arc::new(AtomicBool::new(false));
         self.active.family.children.insert(
             part,
             Child {
                 session,
                 ops: ops.clone(),
+                back: child.active.back.clone(),
                 held: def.mode,
                 asks: Vec::new(),
+                watched: Arc::clone(&watched),
+                descendants: HashSet::new(),
             },
         );
         self.input(Input::Subagent(Box::new(Subagent {
@@ -185,6 +200,9 @@ impl Agent {
         debug_assert!(said.is_ok(), "the child is there");
         let follower = Follower {
             part,
+            session,
+            watched,
+            showing: false,
             facts: json!({"session": session, "agent": def.name, "model": model}),
             title: input.description,
             output: Arc::clone(&self.active.output),
@@ -218,7 +236,7 @@ impl Agent {
         let senders = (stream_sender, back_sender);
         let values = BTreeMap::new();
         let mut active = Active::build(&ports, info, Conversation::default(), values, senders);
-        active.grants.clone_from(&self.active.grants);
+        active.grants = self.active.grants.clone();
         active.turn.become_subagent(self.active.turn.granted());
         let family = &self.active.family;
         let turn = &self.active.turn;
@@ -279,6 +297,14 @@ impl Agent {
                 self.active
                     .announce(&self.ports, vec![Event::AskClosed { ask }]);
             }
+            News::Began(session) => {
+                child.descendants.insert(session);
+                self.active.family.tell(News::Began(session));
+            }
+            News::Says(session, event) => {
+                let event = Event::Subagent { session, event };
+                self.active.announce(&self.ports, vec![event]);
+            }
             News::Notice(level, text) => {
                 let text = format!("Subagent: {text}");
                 self.active
@@ -312,6 +338,7 @@ impl Agent {
             (&body, answer)
         {
             self.grant(*scope, tool, pattern);
+            self.input(Input::JudgeAgain);
         }
         // It may have ended meanwhile.
         drop(ops.send(Op::Answer {
@@ -326,12 +353,6 @@ impl Agent {
         for child in self.active.family.children.values() {
             drop(child.ops.send(Op::SetMode(held(mode, child.held))));
         }
-    }
-
-    /// True if this session is a subagent's that is at work.
-    pub(super) fn is_at_work(&self, session: SessionId) -> bool {
-        let mut children = self.active.family.children.values();
-        children.any(|c| c.session == session)
     }
 }
 

@@ -3,6 +3,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use serde_json::Value;
 use tokio::sync::{mpsc, oneshot};
@@ -12,7 +13,8 @@ use super::children::News;
 use crate::agent::subagent::TASK;
 use crate::protocol::link::{Inbox, OpSender};
 use crate::protocol::{
-    Event, Fault, Message, MessageId, Op, Part, PartBody, PartId, Role, ToolState, TurnEnd,
+    Event, Fault, Message, MessageId, Op, Part, PartBody, PartId, Role, SessionId, ToolState,
+    TurnEnd,
 };
 use crate::tools::output::OutputStore;
 use crate::tools::{Failure, Progress, ProgressUpdate, Success};
@@ -24,6 +26,11 @@ const LINES: usize = 8;
 #[derive(Debug)]
 pub(super) struct Follower {
     pub(super) part: PartId,
+    pub(super) session: SessionId,
+    /// True while somebody watches the child.
+    pub(super) watched: Arc<AtomicBool>,
+    /// True once its beginning was passed on.
+    pub(super) showing: bool,
     /// Session, agent, model.
     pub(super) facts: Value,
     pub(super) title: String,
@@ -70,6 +77,7 @@ impl Follower {
             };
             let mut shows = false;
             for event in events {
+                self.show(&event);
                 shows |= self.event(&event);
                 if matches!(event, Event::TurnFinished { .. }) && !closing {
                     closing = true;
@@ -100,11 +108,32 @@ impl Follower {
         drop(self.back.send(Back::Child(self.part, news)));
     }
 
+    /// Passes on what the child announces while it is watched, from its beginning.
+    fn show(&mut self, event: &Event) {
+        if !self.watched.load(Ordering::Relaxed) {
+            self.showing = false;
+            return;
+        }
+        self.showing |= matches!(event, Event::SessionStarted { .. });
+        let own = !matches!(event, Event::Subagent { .. } | Event::Closed);
+        if self.showing && own {
+            self.tell(News::Says(self.session, Box::new(event.clone())));
+        }
+    }
+
     /// Takes an event; true if the call's progress changed.
     fn event(&mut self, event: &Event) -> bool {
         match event {
             Event::MessageCreated { message } => self.seen.message(message),
-            Event::PartUpdated { part } => return self.seen.part(part),
+            Event::PartUpdated { part } => {
+                if let PartBody::Subtask { child, .. } = &part.body {
+                    self.tell(News::Began(*child));
+                }
+                return self.seen.part(part);
+            }
+            Event::Subagent { session, event } => {
+                self.tell(News::Says(*session, event.clone()));
+            }
             Event::PartDelta { part, delta, .. } => {
                 if let Some(text) = self.seen.texts.get_mut(part) {
                     text.push_str(delta);
@@ -167,7 +196,7 @@ impl Follower {
             Some(TurnEnd::DoomLoop) => {
                 Some("The subagent was stopped: it made the same call again and again.".to_owned())
             }
-            Some(TurnEnd::Interrupted) => Some("The subagent was interrupted.".to_owned()),
+            Some(TurnEnd::Interrupted) => Some("The user stopped the subagent.".to_owned()),
             Some(TurnEnd::Error) | None => Some(format!(
                 "The subagent failed. {}",
                 fault.unwrap_or_default()

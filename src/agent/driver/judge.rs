@@ -1,6 +1,6 @@
 //! Tool access → permission words → judgement, and the grants that answers leave behind.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use serde_json::Value;
 
@@ -77,14 +77,19 @@ impl Agent {
             diff,
             says: access.says.clone(),
             sees: detail.sees,
-            place: format!(
-                "{}   sandbox: {}",
-                self.ports.place.worktree, self.ports.sandbox
-            ),
+            place: self.place_line(),
             pattern: detail.pattern,
             withheld: detail.withheld,
             dangerous: detail.dangerous,
         }
+    }
+
+    /// Folder and sandbox, as approval screens show them.
+    pub(super) fn place_line(&self) -> String {
+        format!(
+            "{}   sandbox: {}",
+            self.ports.place.worktree, self.ports.sandbox
+        )
     }
 
     /// The layers of rules: configuration, the agent's own, and what was granted.
@@ -104,7 +109,7 @@ impl Agent {
         }
         layers.push(RuleLayer {
             owner: "session".to_owned(),
-            rules: self.active.grants.clone(),
+            rules: self.active.grants.rules(),
         });
         layers
     }
@@ -125,17 +130,18 @@ impl Agent {
         }
     }
 
-    /// Remembers a permission: for the session, or in the project's file.
+    /// Remembers a permission: for the session and its subagents, or in the project's file. Open
+    /// questions of subagents that it settles are closed.
     pub(super) fn grant(&mut self, scope: GrantScope, tool: &str, pattern: &str) {
         let rule = Rule {
             tool: tool.to_owned(),
             pattern: pattern.to_owned(),
             action: RuleAction::Allow,
         };
-        self.active.grants.push(rule.clone());
+        self.active.grants.add(rule);
         if let (Some(store), Ok(value)) = (
             self.active.writer(),
-            serde_json::to_value(&self.active.grants),
+            serde_json::to_value(self.active.grants.rules()),
         ) {
             let record = Record::Value {
                 name: "grants".to_owned(),
@@ -155,6 +161,41 @@ impl Agent {
             };
             self.active.announce(&self.ports, vec![notice]);
         }
+        self.tell_children_granted();
+    }
+
+    /// Somebody in the tree was permitted more: what is asked here may be settled by it.
+    pub(super) fn judge_again(&mut self) {
+        self.input(Input::JudgeAgain);
+        self.tell_children_granted();
+    }
+}
+
+/// Rules that the user granted for a session. A session and its subagents hold the same ones: what is
+/// allowed to one is allowed to all, also to those that are at work already.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct SessionGrants(Arc<Mutex<Vec<Rule>>>);
+
+impl SessionGrants {
+    /// As they were stored.
+    pub(super) fn new(rules: Vec<Rule>) -> Self {
+        Self(Arc::new(Mutex::new(rules)))
+    }
+
+    /// In the order in which they were given.
+    pub(super) fn rules(&self) -> Vec<Rule> {
+        self.lock().clone()
+    }
+
+    fn add(&self, rule: Rule) {
+        let mut rules = self.lock();
+        // The newest counts: a rule that is given again moves to the end.
+        rules.retain(|known| *known != rule);
+        rules.push(rule);
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Vec<Rule>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -21,6 +21,7 @@ mod sessions;
 mod tapes;
 mod tools;
 mod undo;
+mod watching;
 
 use std::time::Duration;
 
@@ -29,7 +30,7 @@ use tokio::time::Instant;
 use tokio_util::task::TaskTracker;
 
 pub use branch::current as current_branch;
-pub use ports::{NetworkSwitch, Ports};
+pub use ports::Ports;
 
 use super::input::{Input, StreamId};
 use crate::model::Delta;
@@ -72,6 +73,10 @@ pub(crate) enum Back {
     Spawn(Box<super::subagent::Spawn>),
     /// What the subagent of a call has to tell.
     Child(crate::protocol::PartId, children::News),
+    /// Somebody in the tree was permitted more.
+    JudgeAgain,
+    /// Somebody begins to watch this subagent.
+    Show,
     /// The model searches its session, or goes on searching.
     Recall(Box<recall::Recalling>),
 }
@@ -165,6 +170,7 @@ impl Agent {
         self.active.close().await;
         if !self.active.family.is_child() {
             self.ports.snapshots.close();
+            self.close_tools().await;
         }
         self.ports.outbox.send([Event::Closed]);
     }
@@ -194,6 +200,15 @@ impl Agent {
         }
         while let Ok(back) = self.back.try_recv() {
             self.came_back(back);
+        }
+    }
+
+    /// Nothing that a tool has started outlives the program.
+    async fn close_tools(&self) {
+        let closing = self.ports.tools.iter().map(|tool| tool.close());
+        let all = futures_util::future::join_all(closing);
+        if tokio::time::timeout(END_PATIENCE, all).await.is_err() {
+            tracing::warn!("what a tool started did not end in time");
         }
     }
 
@@ -242,6 +257,11 @@ impl Agent {
                 self.spawn_child(*spawn);
             }
             Back::Child(part, news) => self.child_news(part, news),
+            Back::Show => self.show_all(),
+            Back::JudgeAgain => {
+                self.flush();
+                self.judge_again();
+            }
             Back::Recall(recalling) => self.recall(recalling),
         }
     }

@@ -91,6 +91,9 @@ impl Agent {
                 pattern,
             } => self.revoke_permission(&owner, &tool, &pattern),
             Op::Facts => self.tell_facts(),
+            Op::Watch(session) => self.watch(session, true),
+            Op::Unwatch(session) => self.watch(session, false),
+            Op::StopSubagent(session) => self.stop_subagent(session),
             // `run` ends the loop before it comes here.
             Op::Close => {}
         }

@@ -19,12 +19,6 @@ use crate::snapshot::Snapshots;
 use crate::tools::blocking::Blocking;
 use crate::tools::{Tool, workspace::Workspace};
 
-/// Opens or closes the network for commands; the sandbox stands behind it.
-pub trait NetworkSwitch: Send + Sync + std::fmt::Debug {
-    /// A command is about to run in this mode.
-    fn set(&self, mode: Mode);
-}
-
 /// Everything outside the turn that the agent uses.
 #[derive(Debug, Clone)]
 pub struct Ports {
@@ -68,8 +62,6 @@ pub struct Ports {
     pub grants: Grants,
     /// True if the user trusts the folder.
     pub trusted: bool,
-    /// Opens the network for commands by the mode.
-    pub network: Arc<dyn NetworkSwitch>,
     /// Threads for what blocks.
     pub blocking: Blocking,
     /// Where events go.

@@ -37,6 +37,7 @@ impl Agent {
             Arc::clone(&self.active.reads),
             Arc::clone(&self.active.output),
         );
+        context.mode = self.active.turn.info().mode;
         if !self.ports.headless {
             context.ask = Some(Arc::new(ToolQuestions::new(self.active.back.clone())));
         }
@@ -52,7 +53,6 @@ impl Agent {
             let result = Err(Failure::new(format!("There is no tool {name}.")));
             return Some(Input::ToolEnded { part, result });
         };
-        self.ports.network.set(self.active.turn.info().mode);
         let mut context = self.tool_context(part);
         let (progress, updates) = watch::channel(ProgressUpdate::default());
         context.progress = progress;

@@ -102,24 +102,31 @@ impl Turn {
         }
     }
 
-    /// A wider permission may settle other questions that are open.
-    fn judge_waiting_again(&mut self) {
-        let waiting: Vec<Ask> = self
+    /// A wider permission may settle questions that are open: of this step, or of a subagent whose
+    /// sibling was allowed something. They stay open until the judge has spoken.
+    pub(super) fn judge_waiting_again(&mut self) {
+        let waiting: Vec<PartId> = self
             .asks
             .iter()
             .filter(|a| matches!(a.body, AskBody::Permission { .. }))
-            .cloned()
+            .filter_map(|a| a.part)
             .collect();
-        for ask in waiting {
-            let Some(part) = ask.part else { continue };
+        for part in waiting {
             let Some(call) = self.call_mut(part) else {
                 continue;
             };
-            call.stage = Stage::Judging;
             let (tool, input) = (call.tool.clone(), call.input.clone());
-            self.asks.retain(|a| a.id != ask.id);
-            self.write_event(Event::AskClosed { ask: ask.id });
             self.effects.push(Effect::Judge { part, tool, input });
+        }
+    }
+
+    /// Closes the permission question about a call; somebody else's answer has settled it.
+    pub(super) fn close_permission_ask(&mut self, part: PartId) {
+        let of_call =
+            |a: &Ask| a.part == Some(part) && matches!(a.body, AskBody::Permission { .. });
+        if let Some(at) = self.asks.iter().position(of_call) {
+            let ask = self.asks.remove(at).id;
+            self.write_event(Event::AskClosed { ask });
         }
     }
 
@@ -131,20 +138,19 @@ impl Turn {
         input: &serde_json::Value,
         answer: Answer,
     ) {
-        let then = match self.call_mut(part).map(|c| c.stage.clone()) {
-            Some(Stage::Asking { then }) => then.map(|body| *body),
-            _ => return,
+        let Some(Stage::Asking(next)) = self.call_mut(part).map(|c| c.stage.clone()) else {
+            return;
         };
         let limits = self.limits();
         match answer {
             Answer::Once | Answer::Text { .. } => {
                 self.guard.forgive();
                 self.guard.record(part.raw(), tool, input);
-                self.permission_next(now, part, then);
+                self.go_on_with(now, part, next);
             }
             Answer::Always { .. } => {
                 self.guard.allow_always(tool, input, limits);
-                self.permission_next(now, part, then);
+                self.go_on_with(now, part, next);
             }
             Answer::No { message } if message.trim().is_empty() => {
                 self.fail_call(now, part, LOOPING.to_owned());

@@ -30,6 +30,19 @@ pub(super) struct Call {
     pub(super) title: String,
     can_write: bool,
     writes: Vec<PathBuf>,
+    /// True once the loop guard knows of it.
+    counted: bool,
+}
+
+/// What becomes of a call that the loop guard lets pass.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Next {
+    /// It may run.
+    Run,
+    /// The user is asked for permission.
+    Ask(Box<AskBody>),
+    /// It does not run: what the model reads.
+    Fail(String),
 }
 
 /// Stages of a call.
@@ -37,11 +50,8 @@ pub(super) struct Call {
 pub(super) enum Stage {
     /// Being judged.
     Judging,
-    /// The user decides; what may run once the loop question is answered is kept.
-    Asking {
-        /// The permission question that follows a loop question.
-        then: Option<Box<AskBody>>,
-    },
+    /// The user decides; kept is what follows a loop question that is answered with yes.
+    Asking(Next),
     /// It may run as soon as nothing stands before it.
     Allowed,
     /// Its `running` record is on the way to the disk.
@@ -63,9 +73,12 @@ impl Turn {
         });
     }
 
-    /// A call's arguments are broken: it has its error already.
-    pub(super) fn call_broken(&mut self, part: PartId) {
-        self.add_call(part, "", Value::Null, Stage::Done);
+    /// A call's arguments cannot be read. It does not run, but a model that sends them again and
+    /// again is in a loop like any other.
+    pub(super) fn call_broken(&mut self, now: Millis, part: PartId, tool: &str, raw: &str) {
+        self.add_call(part, tool, Value::String(raw.to_owned()), Stage::Judging);
+        let sentence = super::stream::bad_arguments(raw);
+        self.check_loop(now, part, Next::Fail(sentence));
     }
 
     fn add_call(&mut self, part: PartId, tool: &str, input: Value, stage: Stage) {
@@ -78,6 +91,7 @@ impl Turn {
                 title: String::new(),
                 can_write: false,
                 writes: Vec::new(),
+                counted: false,
             });
         }
     }
@@ -94,63 +108,84 @@ impl Turn {
         let Some(call) = self.call_mut(part) else {
             return;
         };
-        if !matches!(call.stage, Stage::Judging | Stage::Asking { .. }) {
-            return;
+        match call.stage {
+            Stage::Judging => {}
+            Stage::Asking(_) => return self.judged_again(now, part, judgement),
+            _ => return,
         }
-        match judgement {
-            Judgement::Invalid(sentence) => self.fail_call(now, part, sentence),
+        let next = match judgement {
+            Judgement::Invalid(sentence) => Next::Fail(sentence),
             Judgement::Deny { title, reason } => {
                 call.title = title;
-                self.fail_call(now, part, reason);
+                Next::Fail(reason)
             }
             Judgement::Allow(access) => {
                 take_access(call, access);
-                self.check_loop(now, part, None);
+                Next::Run
             }
             Judgement::Ask { access, body } => {
                 take_access(call, access);
-                self.check_loop(now, part, Some(body));
+                Next::Ask(Box::new(body))
+            }
+        };
+        self.check_loop(now, part, next);
+    }
+
+    /// A wider permission was given while the user was asked about this call: it may settle the
+    /// question. What still has to be asked stays open as it is.
+    fn judged_again(&mut self, now: Millis, part: PartId, judgement: Judgement) {
+        match judgement {
+            Judgement::Ask { .. } => {}
+            Judgement::Allow(_) => {
+                self.close_permission_ask(part);
+                self.set_stage(part, Stage::Allowed);
+                self.start_calls(now);
+            }
+            Judgement::Invalid(sentence)
+            | Judgement::Deny {
+                reason: sentence, ..
+            } => {
+                self.close_permission_ask(part);
+                self.fail_call(now, part, sentence);
             }
         }
     }
 
-    /// The loop guard comes before the permission question.
-    fn check_loop(&mut self, now: Millis, part: PartId, then: Option<AskBody>) {
+    /// The loop guard comes before the permission question, and before a refusal: calls that never
+    /// run can be a loop too.
+    fn check_loop(&mut self, now: Millis, part: PartId, next: Next) {
         let limits = self.limits();
         let Some(call) = self.call_mut(part) else {
             return;
         };
+        if std::mem::replace(&mut call.counted, true) {
+            return self.go_on_with(now, part, next);
+        }
         let (tool, input) = (call.tool.clone(), call.input.clone());
-        match self.guard.check(&tool, &input, limits) {
-            Some(found) => {
-                let body = self.loop_question(now, part, &found);
-                self.guard.record(part.raw(), &tool, &input);
-                self.set_stage(
-                    part,
-                    Stage::Asking {
-                        then: then.map(Box::new),
-                    },
-                );
+        let found = self.guard.check(&tool, &input, limits);
+        let question = found.map(|found| self.loop_question(now, part, &found));
+        self.guard.record(part.raw(), &tool, &input);
+        match question {
+            Some(body) => {
+                self.set_stage(part, Stage::Asking(next));
                 self.ask(now, Some(part), body);
             }
-            None => {
-                self.guard.record(part.raw(), &tool, &input);
-                self.permission_next(now, part, then);
-            }
+            None => self.go_on_with(now, part, next),
         }
     }
 
-    /// Asks for permission if it must be asked for; else the call may run.
-    pub(super) fn permission_next(&mut self, now: Millis, part: PartId, ask: Option<AskBody>) {
-        match ask {
-            Some(body) => {
-                self.set_stage(part, Stage::Asking { then: None });
-                self.ask(now, Some(part), body);
-            }
-            None => {
+    /// A call that is in no loop, or may go on although it is.
+    pub(super) fn go_on_with(&mut self, now: Millis, part: PartId, next: Next) {
+        match next {
+            Next::Run => {
                 self.set_stage(part, Stage::Allowed);
                 self.start_calls(now);
             }
+            Next::Ask(body) => {
+                self.set_stage(part, Stage::Asking(Next::Run));
+                self.ask(now, Some(part), *body);
+            }
+            Next::Fail(sentence) => self.fail_call(now, part, sentence),
         }
     }
 
@@ -163,6 +198,12 @@ impl Turn {
                 .map(|c| (c.tool.clone(), c.title.clone(), c.input.clone()))
                 .unwrap_or_default(),
             _ => Default::default(),
+        };
+        // A call that was refused before it was understood has no title.
+        let subject = if subject.is_empty() {
+            tool.clone()
+        } else {
+            subject
         };
         let before = found.repeats - 1;
         let call = if found.cycle == 1 {

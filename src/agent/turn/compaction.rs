@@ -383,12 +383,7 @@ impl Turn {
             self.ask_for_summary(now, compacting);
             return;
         }
-        let decision = decide(
-            &fault,
-            compacting.failed,
-            self.setup.turn.retries,
-            self.jitter(now),
-        );
+        let decision = decide(&fault, compacting.failed, self.patience(), self.jitter(now));
         match decision {
             Decision::After(delay) if fault.kind != FaultKind::ContextOverflow => {
                 self.wait_for_summary(now, compacting, fault, delay);

@@ -221,6 +221,7 @@ impl Turn {
             Input::StreamEnded { stream } => self.stream_ended(now, stream),
             Input::StreamFailed { stream, fault } => self.stream_failed(now, stream, fault),
             Input::Judged { part, judgement } => self.judged(now, part, judgement),
+            Input::JudgeAgain => self.judge_waiting_again(),
             Input::Progress { part, update } => self.progress(part, &update),
             Input::ToolEnded { part, result } => self.tool_ended(now, part, result),
             Input::Snapshot { tag, tree } => self.snapshot_taken(now, tag, tree),

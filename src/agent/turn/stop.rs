@@ -5,7 +5,7 @@ use super::calls::Stage;
 use super::{State, Turn};
 use crate::agent::effect::Effect;
 use crate::agent::input::{SnapshotTag, StreamId, Timer};
-use crate::agent::retry::{Decision, decide};
+use crate::agent::retry::{Decision, Patience, decide};
 use crate::protocol::tool::INTERRUPTED_OUTPUT;
 use crate::protocol::{
     Event, Fault, FaultKind, Finish, Millis, PartBody, PartId, Phase, ToolState, TurnEnd,
@@ -193,7 +193,7 @@ impl Turn {
         if self.fall_back(now, failed, &fault, grace) {
             return;
         }
-        match decide(&fault, failed, self.setup.turn.retries, self.jitter(now)) {
+        match decide(&fault, failed, self.patience(), self.jitter(now)) {
             Decision::GiveUp => {
                 self.cut_step(now, Finish::Error, Some(fault.clone()));
                 self.announce_fault(fault);
@@ -340,6 +340,14 @@ impl Turn {
         }
         self.measure();
         (cut, std::mem::take(&mut self.effects))
+    }
+
+    /// How patient the loop is with a failing model.
+    pub(super) const fn patience(&self) -> Patience {
+        Patience {
+            retries: self.setup.turn.retries,
+            overload_cap_ms: self.setup.turn.overload_wait.as_millis() as u64,
+        }
     }
 
     /// 0..1 from the id mint, so that two processes do not retry in step.

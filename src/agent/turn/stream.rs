@@ -227,41 +227,28 @@ impl Turn {
         let call = id
             .filter(|id| !id.is_empty())
             .unwrap_or_else(|| format!("call_{:032x}", part.raw()));
-        let ran = arguments.is_ok();
-        let input = arguments.as_ref().ok().cloned();
+        let state = match &arguments {
+            Ok(input) => ToolState::Running {
+                input: input.clone(),
+                title: String::new(),
+                metadata: Value::Null,
+                tail: String::new(),
+                start: now,
+            },
+            Err(raw) => ToolState::Pending { raw: raw.clone() },
+        };
+        let tool = name.clone();
         self.update_part(part, |p| {
-            let state = match arguments {
-                Ok(input) => ToolState::Running {
-                    input,
-                    title: String::new(),
-                    metadata: Value::Null,
-                    tail: String::new(),
-                    start: now,
-                },
-                Err(raw) => {
-                    p.end = Some(now);
-                    ToolState::Error {
-                        input: Value::Null,
-                        error: bad_arguments(&raw),
-                        raw,
-                        title: String::new(),
-                        metadata: Value::Null,
-                        interrupted: false,
-                        start: now,
-                        end: now,
-                    }
-                }
-            };
             p.body = PartBody::Tool(ToolPart {
                 call,
-                tool: name.clone(),
+                tool,
                 state,
                 provider,
             });
         });
-        match input {
-            Some(input) if ran => self.call_complete(part, &name, input),
-            _ => self.call_broken(part),
+        match arguments {
+            Ok(input) => self.call_complete(part, &name, input),
+            Err(raw) => self.call_broken(now, part, &name, &raw),
         }
     }
 
@@ -269,7 +256,6 @@ impl Turn {
     pub(super) fn stream_ended(&mut self, now: Millis, stream: StreamId) {
         match &mut self.state {
             State::Step(step) if step.stream == stream => {
-                step.stream = 0;
                 if step.answered.is_none() {
                     step.answered = Some((Finish::Other, String::new()));
                 }
@@ -281,6 +267,10 @@ impl Turn {
             _ => return,
         }
         self.close_blocks(now);
+        // Not before: a call that ends while blocks are being closed must not end the step.
+        if let State::Step(step) = &mut self.state {
+            step.stream = 0;
+        }
         self.start_calls(now);
         self.announce_status(now);
         self.finish_if_done(now);
@@ -327,7 +317,7 @@ fn set_pending(body: &mut PartBody, so_far: String) {
 }
 
 /// What the model reads when its arguments are no JSON object.
-fn bad_arguments(raw: &str) -> String {
+pub(super) fn bad_arguments(raw: &str) -> String {
     let problem = match serde_json::from_str::<Value>(raw) {
         Ok(Value::Object(_)) => "they were cut off before the call was complete".to_owned(),
         Ok(other) => format!("they are {} and not a JSON object", kind(&other)),

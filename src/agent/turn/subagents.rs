@@ -73,16 +73,23 @@ impl Turn {
         for (id, tool) in known {
             use crate::protocol::ToolState::{Completed, Error};
             let (input, result) = match &tool.state {
-                Completed { input, output, .. } => (input, output),
+                Completed { input, output, .. } => (input.clone(), output),
+                // Arguments that could not be read are known by their text.
+                Error {
+                    raw,
+                    error,
+                    interrupted: false,
+                    ..
+                } if !raw.is_empty() => (raw.clone().into(), error),
                 Error {
                     input,
                     error,
                     interrupted: false,
                     ..
-                } => (input, error),
+                } => (input.clone(), error),
                 _ => continue,
             };
-            self.guard.record(id.raw(), &tool.tool, input);
+            self.guard.record(id.raw(), &tool.tool, &input);
             self.guard.result(id.raw(), result);
         }
     }

@@ -4,9 +4,10 @@
 //! certificates to load) and for HTTPS. The registry owns them; the transport and `local` use them.
 
 use std::path::PathBuf;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
+use reqwest::dns::Resolve;
 use reqwest::{Certificate, Client, ClientBuilder, Url};
 
 use super::trouble::innermost;
@@ -56,26 +57,31 @@ impl Http {
         } else {
             self.secure()
         };
-        built.as_ref().map_err(|cause| {
-            Fault::new(
-                FaultKind::Config,
-                format!("The HTTPS client could not be built: {cause}."),
-                "Check the certificates that DUNLIN_CA_FILE or SSL_CERT_FILE name and the proxy settings.",
-            )
-        })
+        built.as_ref().map_err(|cause| unbuilt(cause))
     }
 
     fn secure(&self) -> &Result<Client, String> {
-        self.secure.get_or_init(|| {
-            let own = self.own_certificates()?;
-            finish(base().tls_certs_merge(own.clone())).or_else(|_no_store| {
-                // No certificate store on this machine (containers): Mozilla's roots.
-                let roots = webpki_root_certs::TLS_SERVER_ROOT_CERTS;
-                let roots = roots
-                    .iter()
-                    .filter_map(|der| Certificate::from_der(der).ok());
-                finish(base().tls_certs_only(roots.chain(own)))
-            })
+        self.secure.get_or_init(|| self.build_secure(&base))
+    }
+
+    /// A client for pages of the web: names are looked up by `resolver`, answers may be compressed.
+    pub(crate) fn for_pages<R: Resolve + 'static>(
+        &self,
+        resolver: &Arc<R>,
+    ) -> Result<Client, Fault> {
+        self.build_secure(&|| base().gzip(true).dns_resolver(Arc::clone(resolver)))
+            .map_err(|cause| unbuilt(&cause))
+    }
+
+    fn build_secure(&self, begin: &dyn Fn() -> ClientBuilder) -> Result<Client, String> {
+        let own = self.own_certificates()?;
+        finish(begin().tls_certs_merge(own.clone())).or_else(|_no_store| {
+            // No certificate store on this machine (containers): Mozilla's roots.
+            let roots = webpki_root_certs::TLS_SERVER_ROOT_CERTS;
+            let roots = roots
+                .iter()
+                .filter_map(|der| Certificate::from_der(der).ok());
+            finish(begin().tls_certs_only(roots.chain(own)))
         })
     }
 
@@ -92,6 +98,14 @@ impl Http {
         }
         Ok(certificates)
     }
+}
+
+fn unbuilt(cause: &str) -> Fault {
+    Fault::new(
+        FaultKind::Config,
+        format!("The HTTPS client could not be built: {cause}."),
+        "Check the certificates that DUNLIN_CA_FILE or SSL_CERT_FILE name and the proxy settings.",
+    )
 }
 
 fn base() -> ClientBuilder {

@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
 
 use super::process::signal_name;
 use super::pump::{End, Ended, Limits, Running, locked};
@@ -89,6 +90,8 @@ pub struct Jobs {
     inner: Mutex<Inner>,
     /// Kills what still runs when the last holder is gone.
     all: CancelOnDrop,
+    /// Jobs that run, and processes that were told to end and have not yet.
+    ending: TaskTracker,
 }
 
 #[derive(Debug, Default)]
@@ -157,6 +160,19 @@ impl Jobs {
         self.all.0.cancel();
     }
 
+    /// Ends all jobs and waits until no process that was started or told to end is left: 2 s at the
+    /// longest for those that ignore TERM.
+    pub async fn end_all(&self) {
+        self.stop_all();
+        self.ending.close();
+        self.ending.wait().await;
+    }
+
+    /// Where the ends of processes are waited for.
+    pub(super) fn reaper(&self) -> TaskTracker {
+        self.ending.clone()
+    }
+
     /// True if one more job may be started.
     pub(super) fn has_room(&self) -> bool {
         let running = |job: &&Arc<Job>| job.state.borrow().ended.is_none();
@@ -199,7 +215,7 @@ impl Jobs {
             inner.jobs.remove(ended[0]);
         }
         drop(inner);
-        tokio::spawn(async move {
+        self.ending.spawn(async move {
             let limits = Limits {
                 deadline: None,
                 cancel: CancellationToken::new(),

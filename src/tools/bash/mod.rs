@@ -4,17 +4,19 @@
 //! waits, `jobs` keeps what runs in the background, `environment` is what a command sees of ours.
 
 pub mod environment;
+mod facts;
 pub mod job_tools;
 pub mod jobs;
 mod offspring;
 pub mod process;
 mod pump;
 pub mod tool;
+mod without;
 
 pub use environment::Environment;
 pub use job_tools::{BashOutput, Kill};
 pub use jobs::Jobs;
-pub use process::CommandWrapper;
+pub use process::{CommandWrapper, Confine};
 pub use tool::Bash;
 
 #[cfg(test)]

@@ -2,22 +2,28 @@
 //!
 //! `Group` is a guard: dropped while the command runs, it sends TERM to the whole group at once and
 //! hands the rest (KILL after 2 s, reaping) to a task of its own, so whoever was cancelled need not
-//! wait. It knows nothing of output.
+//! wait; the end of the program waits for those tasks. A command that makes itself a session leader leads its group only once it has done so; until
+//! then it is signalled alone. It knows nothing of output.
 
 use std::ffi::{OsStr, OsString};
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{ExitStatus, Stdio};
 use std::sync::Arc;
 use std::time::Duration;
 
-use rustix::process::{Pid, Signal, kill_process_group, test_kill_process_group};
+use rustix::process::{
+    Pid, Signal, kill_process, kill_process_group, test_kill_process, test_kill_process_group,
+};
 use tokio::net::unix::pipe;
 use tokio::process::{Child, Command};
 use tokio::time::Instant;
+use tokio_util::task::TaskTracker;
 
 use super::environment::Environment;
 use super::offspring::{self, Stray};
+use crate::protocol::Mode;
+use crate::sandbox::Blocked;
 
 /// Time between TERM and KILL.
 pub(super) const GRACE: Duration = Duration::from_secs(2);
@@ -25,10 +31,24 @@ pub(super) const GRACE: Duration = Duration::from_secs(2);
 /// A pipe as large as an unprivileged process may have: a flood is read in few, large pieces.
 const PIPE: usize = 1 << 20;
 
+/// How a command is to be confined.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Confine {
+    /// As the session's mode says.
+    By(Mode),
+    /// Not at all: the user allowed this run without the sandbox.
+    Not,
+}
+
 /// Prepares a command before it is started; the sandbox stands behind it.
 pub trait CommandWrapper: Send + Sync + std::fmt::Debug {
     /// The command that confines itself and then runs `program` with `args`.
-    fn wrap(&self, program: &OsStr, args: &[OsString]) -> (OsString, Vec<OsString>);
+    fn wrap(
+        &self,
+        confine: Confine,
+        program: &OsStr,
+        args: &[OsString],
+    ) -> (OsString, Vec<OsString>);
 
     /// True if the wrapped command makes itself the leader of a new session (`setsid`): then it has no
     /// terminal to write to, and dunlin must not make it a group leader before.
@@ -36,8 +56,14 @@ pub trait CommandWrapper: Send + Sync + std::fmt::Debug {
         false
     }
 
-    /// A sentence for the model if this end of the command looks like the wrapper's doing.
-    fn explain(&self, _exit: Option<i32>, _output: &str) -> Option<String> {
+    /// What the wrapper stopped, if this end of the command looks like it.
+    fn explain(
+        &self,
+        _confine: Confine,
+        _cwd: &Path,
+        _exit: Option<i32>,
+        _output: &str,
+    ) -> Option<Blocked> {
         None
     }
 }
@@ -50,6 +76,9 @@ pub(super) struct Spec {
     pub cwd: PathBuf,
     pub environment: Arc<Environment>,
     pub wrapper: Option<Arc<dyn CommandWrapper>>,
+    pub confine: Confine,
+    /// Waits for the sure end of what was told to end.
+    pub reaper: TaskTracker,
 }
 
 /// Starts the command; its standard output and error arrive in order in the one pipe.
@@ -63,7 +92,7 @@ pub(super) fn start(spec: &Spec) -> io::Result<(Group, pipe::Receiver)> {
     drop(set_pipe_size(&reader));
     let words = [OsString::from("-c"), OsString::from(&spec.command)];
     let (program, args) = match &spec.wrapper {
-        Some(wrapper) => wrapper.wrap(spec.shell.as_os_str(), &words),
+        Some(wrapper) => wrapper.wrap(spec.confine, spec.shell.as_os_str(), &words),
         None => (spec.shell.clone().into_os_string(), words.to_vec()),
     };
     let mut command = Command::new(program);
@@ -90,6 +119,7 @@ pub(super) fn start(spec: &Spec) -> io::Result<(Group, pipe::Receiver)> {
     let group = Group {
         pid,
         child: Some(child),
+        reaper: spec.reaper.clone(),
     };
     Ok((group, pipe::Receiver::from_owned_fd(reader.into())?))
 }
@@ -112,6 +142,7 @@ pub(super) struct Group {
     pid: Pid,
     /// None once the guard has given up its duty.
     child: Option<Child>,
+    reaper: TaskTracker,
 }
 
 impl Group {
@@ -125,14 +156,13 @@ impl Group {
 
     /// True while any process of the group exists.
     pub(super) fn is_alive(&self) -> bool {
-        is_alive(self.pid)
+        is_alive(self.pid, self.child.as_ref())
     }
 
     /// Sends a signal to the group and to descendants that left it.
     pub(super) fn signal(&self, signal: Signal) {
         offspring::signal(&offspring::strays(self.pid), signal);
-        // the group may be gone already; then there is nothing to do
-        _ = kill_process_group(self.pid, signal);
+        send(self.pid, self.child.as_ref(), signal);
     }
 
     /// Lets whatever is left of the group live.
@@ -157,7 +187,7 @@ impl Drop for Group {
         doomed.signal(Signal::TERM);
         // without a runtime (the program ends) dropping `doomed` kills at once
         if let Ok(runtime) = tokio::runtime::Handle::try_current() {
-            runtime.spawn(doomed.end());
+            self.reaper.spawn_on(doomed.end(), &runtime);
         }
     }
 }
@@ -172,21 +202,20 @@ struct Doomed {
 impl Doomed {
     fn signal(&self, signal: Signal) {
         offspring::signal(&self.strays, signal);
-        _ = kill_process_group(self.pid, signal);
+        send(self.pid, self.child.as_ref(), signal);
     }
 
     fn is_alive(&self) -> bool {
-        is_alive(self.pid) || self.strays.iter().any(offspring::is_alive)
+        is_alive(self.pid, self.child.as_ref()) || self.strays.iter().any(offspring::is_alive)
     }
 
     async fn end(mut self) {
         let until = Instant::now() + GRACE;
-        let mut child = self.child.take();
         while Instant::now() < until && self.is_alive() {
-            if let Some(running) = &mut child {
+            if let Some(running) = &mut self.child {
                 // reaps the leader, which else would count as alive
                 if matches!(running.try_wait(), Ok(Some(_))) {
-                    child = None;
+                    self.child = None;
                     continue;
                 }
             }
@@ -197,7 +226,7 @@ impl Doomed {
             self.strays.extend(offspring::strays(self.pid));
             self.signal(Signal::KILL);
         }
-        if let Some(mut child) = child {
+        if let Some(mut child) = self.child.take() {
             drop(child.wait().await);
         }
     }
@@ -212,8 +241,21 @@ impl Drop for Doomed {
     }
 }
 
-fn is_alive(group: Pid) -> bool {
-    test_kill_process_group(group).is_ok()
+/// The leader while it was not reaped: its number is surely its own.
+fn unreaped(child: Option<&Child>) -> bool {
+    child.is_some_and(|child| child.id().is_some())
+}
+
+fn is_alive(group: Pid, leader: Option<&Child>) -> bool {
+    test_kill_process_group(group).is_ok() || (unreaped(leader) && test_kill_process(group).is_ok())
+}
+
+/// Signals the group, or its leader alone while it leads no group yet. Either may be gone already;
+/// then there is nothing to do.
+fn send(group: Pid, leader: Option<&Child>, signal: Signal) {
+    if kill_process_group(group, signal).is_err() && unreaped(leader) {
+        _ = kill_process(group, signal);
+    }
 }
 
 /// `SIGTERM` for 15, and so on.

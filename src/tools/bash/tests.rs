@@ -2,16 +2,18 @@ use std::fs;
 use std::path::Path;
 use std::time::{Duration, Instant as Clock};
 
+use futures_util::future::BoxFuture;
 use serde_json::json;
 
 use super::*;
 use crate::config::used::{BashSettings, OutputLimits};
-use crate::protocol::{IdMint, SessionId};
+use crate::protocol::{Answer, AskBody, IdMint, Mode, PartId, SessionId};
+use crate::sandbox::Blocked;
 use crate::tools::blocking::Blocking;
 use crate::tools::output::OutputStore;
 use crate::tools::reads::ReadLedger;
 use crate::tools::workspace::{Places, Workspace};
-use crate::tools::{Failure, Success, Tool, ToolContext};
+use crate::tools::{AskUser, Failure, Success, Tool, ToolContext};
 
 struct World {
     dir: tempfile::TempDir,
@@ -464,17 +466,112 @@ struct Marked;
 impl CommandWrapper for Marked {
     fn wrap(
         &self,
+        confine: Confine,
         program: &std::ffi::OsStr,
         args: &[std::ffi::OsString],
     ) -> (std::ffi::OsString, Vec<std::ffi::OsString>) {
-        let mut words = vec!["WRAPPED=yes".into(), program.to_owned()];
+        let wrapped = match confine {
+            Confine::By(_) => "WRAPPED=yes",
+            Confine::Not => "WRAPPED=no",
+        };
+        let mut words = vec![wrapped.into(), program.to_owned()];
         words.extend(args.iter().cloned());
         ("env".into(), words)
     }
 
-    fn explain(&self, exit: Option<i32>, _output: &str) -> Option<String> {
-        (exit != Some(0)).then(|| "It was blocked by the sandbox.".to_owned())
+    fn explain(
+        &self,
+        confine: Confine,
+        _cwd: &Path,
+        exit: Option<i32>,
+        _output: &str,
+    ) -> Option<Blocked> {
+        (exit != Some(0) && confine != Confine::Not).then(|| Blocked {
+            kind: "write",
+            sentence: "It was blocked by the sandbox.".to_owned(),
+        })
     }
+}
+
+/// A user who gives this answer, and notes what was asked.
+#[derive(Debug)]
+struct User {
+    answer: Option<Answer>,
+    asked: std::sync::Mutex<Vec<AskBody>>,
+}
+
+impl AskUser for User {
+    fn ask(&self, _part: PartId, body: AskBody) -> BoxFuture<'static, Option<Answer>> {
+        self.asked.lock().expect("unpoisoned").push(body);
+        let answer = self.answer.clone();
+        Box::pin(async move { answer })
+    }
+}
+
+/// Runs a command that the sandbox stops in this mode; returns its result and what was asked.
+async fn blocked(mode: Mode, answer: Option<Answer>) -> (Success, Vec<AskBody>) {
+    let mut world = world_with(Some(Arc::new(Marked)));
+    let user = Arc::new(User {
+        answer,
+        asked: std::sync::Mutex::default(),
+    });
+    world.context.mode = mode;
+    world.context.ask = Some(Arc::clone(&user) as Arc<dyn AskUser>);
+    let done = world
+        .command("echo ran >> runs; echo $WRAPPED; [ $WRAPPED = no ]")
+        .await;
+    let asked = user.asked.lock().expect("unpoisoned").clone();
+    let runs = fs::read_to_string(world.context.workspace.root().join("runs")).expect("it ran");
+    let again = usize::from(done.metadata["sandbox"]["without"] == json!(true));
+    assert_eq!(runs.lines().count(), 1 + again);
+    (done, asked)
+}
+
+#[tokio::test]
+async fn what_the_sandbox_stopped_may_run_once_without_it_if_the_user_says_so() {
+    let (done, asked) = blocked(Mode::Auto, Some(Answer::Once)).await;
+    assert!(done.output.starts_with("no\n"), "{}", done.output);
+    assert!(done.output.contains("allowed it once"), "{}", done.output);
+    assert_eq!(done.metadata["exit"], 0);
+    assert_eq!(
+        done.metadata["sandbox"],
+        json!({"blocked": "write", "without": true})
+    );
+    let [
+        AskBody::Permission {
+            subject,
+            pattern,
+            dangerous,
+            sees,
+            ..
+        },
+    ] = asked.as_slice()
+    else {
+        panic!("asked once: {asked:?}");
+    };
+    assert!(subject.starts_with("echo ran"), "{subject}");
+    assert!(pattern.is_none() && *dangerous);
+    assert_eq!(sees[0], "It was blocked by the sandbox.");
+}
+
+#[tokio::test]
+async fn a_no_leaves_what_the_sandbox_stopped_as_it_is_and_the_model_is_told() {
+    let message = "use the worktree".to_owned();
+    let (done, asked) = blocked(Mode::Ask, Some(Answer::No { message })).await;
+    assert!(done.output.starts_with("yes\n"), "{}", done.output);
+    assert!(
+        done.output.contains("says: use the worktree"),
+        "{}",
+        done.output
+    );
+    assert_eq!((done.metadata["exit"].clone(), asked.len()), (json!(1), 1));
+}
+
+#[tokio::test]
+async fn nothing_leaves_the_sandbox_in_plan_mode() {
+    let (done, asked) = blocked(Mode::Plan, Some(Answer::Once)).await;
+    assert!(done.output.starts_with("yes\n"), "{}", done.output);
+    assert!(asked.is_empty());
 }
 
 #[tokio::test]
@@ -484,7 +581,8 @@ async fn a_wrapper_prepares_the_command_and_explains_its_end() {
     let done = world.command("exit 7").await;
     assert_eq!(
         done.output,
-        "(Exit code 7)\n\n(It was blocked by the sandbox.)"
+        "(Exit code 7)\n\n(It was blocked by the sandbox. Nobody could be asked to allow it without \
+         the sandbox. Find another way, or say what you need.)"
     );
 }
 

@@ -13,11 +13,12 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::environment::Environment;
-use super::jobs::{Jobs, words};
-use super::process::{CommandWrapper, Spec, signal_name, start};
-use super::pump::{End, Ended, Limits, Running, locked};
+use super::facts::{Done, Facts};
+use super::jobs::Jobs;
+use super::process::{CommandWrapper, Confine, Spec, start};
+use super::pump::{Ended, Limits, Running, locked};
+use super::without;
 use crate::config::used::BashSettings;
-use crate::protocol::tool::INTERRUPTED_OUTPUT;
 use crate::tools::arguments::Form;
 use crate::tools::blocking::Blocking;
 use crate::tools::output::{Fitted, Spill};
@@ -154,6 +155,11 @@ impl Tool for Bash {
                 .map_err(|failure| Failure { title, ..failure })
         })
     }
+
+    fn close(&self) -> BoxFuture<'static, ()> {
+        let jobs = Arc::clone(&self.parts.jobs);
+        Box::pin(async move { jobs.end_all().await })
+    }
 }
 
 /// The command's first line that says anything.
@@ -183,34 +189,76 @@ fn folder(input: &Input, context: &ToolContext) -> Result<PathBuf, String> {
 
 impl Parts {
     async fn run(&self, input: Input, context: ToolContext) -> Result<Success, Failure> {
-        let begin = Instant::now();
         let cwd = folder(&input, &context)?;
         if input.background && !self.jobs.has_room() {
             return Err(Failure::new(
                 "Too many commands run in the background. End one with kill first.",
             ));
         }
+        let confine = Confine::By(context.mode);
+        if input.background {
+            let running = self.start(&input, &context, cwd, confine)?;
+            return Ok(self.background(input, &context, running).await);
+        }
+        let mut done = self
+            .foreground(&input, &context, cwd.clone(), confine)
+            .await?;
+        let blocked = self
+            .wrapper
+            .as_ref()
+            .and_then(|wrapper| wrapper.explain(confine, &cwd, done.facts.exit, &done.view.text));
+        let mut notes = Vec::new();
+        let mut facts = Value::Null;
+        if let Some(blocked) = blocked {
+            let answer = without::ask(&blocked, &input.command, &input.description, &context).await;
+            facts = json!({"blocked": blocked.kind, "without": answer.is_yes()});
+            notes.push(answer.note(&blocked));
+            if answer.is_yes() {
+                done = self.foreground(&input, &context, cwd, Confine::Not).await?;
+            }
+        }
+        Ok(done.success(title(&input.command), notes, facts))
+    }
+
+    fn start(
+        &self,
+        input: &Input,
+        context: &ToolContext,
+        cwd: PathBuf,
+        confine: Confine,
+    ) -> Result<Running, Failure> {
         let spec = Spec {
             shell: self.shell.clone(),
             command: input.command.clone(),
             cwd,
             environment: Arc::clone(&self.environment),
             wrapper: self.wrapper.clone(),
+            confine,
+            reaper: self.jobs.reaper(),
         };
         let (group, pipe) = start(&spec).map_err(|error| {
             Failure::new(format!(
                 "The command could not be started: {error}. Check the folder and the command line."
             ))
         })?;
-        let mut running = Running {
+        Ok(Running {
             group,
             pipe,
             spill: Arc::new(Mutex::new(context.output.spill("bash"))),
             blocking: self.blocking.clone(),
-        };
-        if input.background {
-            return Ok(self.background(input, &context, running).await);
-        }
+        })
+    }
+
+    /// Runs the command once, to its end or its time limit.
+    async fn foreground(
+        &self,
+        input: &Input,
+        context: &ToolContext,
+        cwd: PathBuf,
+        confine: Confine,
+    ) -> Result<Done, Failure> {
+        let begin = Instant::now();
+        let mut running = self.start(input, context, cwd, confine)?;
         let timeout = input
             .timeout
             .map_or(self.settings.timeout, Duration::from_millis);
@@ -244,11 +292,7 @@ impl Parts {
         } else if end.how == Ended::Exited {
             running.group.release();
         }
-        let explain = self
-            .wrapper
-            .as_ref()
-            .and_then(|wrapper| wrapper.explain(facts.exit, &view.text));
-        Ok(facts.success(view, title(&input.command), explain))
+        Ok(Done { facts, view })
     }
 
     /// The text so far; on a blocking thread if it may have to be saved now.
@@ -294,113 +338,6 @@ impl Parts {
                 "job": job.id, "background": true, "exit": state.exit, "ended": state.ended,
                 "file": job.file().map(|file| file.to_string_lossy()),
             }),
-            ..Success::default()
-        }
-    }
-}
-
-/// What is known of an ended command.
-struct Facts {
-    exit: Option<i32>,
-    signal: Option<i32>,
-    timeout: Option<Duration>,
-    duration: Duration,
-    job: Option<String>,
-    bytes: u64,
-    lines: u64,
-    first: Vec<String>,
-    last: Vec<String>,
-    ended: String,
-}
-
-impl Facts {
-    fn of(end: &End, view: &Fitted, running: &Running, begin: Instant) -> Self {
-        use std::os::unix::process::ExitStatusExt;
-        let spill = locked(&running.spill);
-        let cut = |line: &str| line.chars().take(400).collect::<String>();
-        let last = spill.last_lines(5, 4 * 1024);
-        Self {
-            exit: end.status.and_then(|status| status.code()),
-            signal: end.status.and_then(|status| status.signal()),
-            timeout: None,
-            duration: begin.elapsed(),
-            job: None,
-            bytes: spill.total(),
-            lines: spill.lines(),
-            first: view.text.lines().take(5).map(cut).collect(),
-            last: last.lines().map(cut).collect(),
-            ended: words(end).0,
-        }
-    }
-
-    fn metadata(&self, interrupted: bool) -> Value {
-        json!({
-            "exit": self.exit,
-            "signal": self.signal.map(signal_name),
-            "timed_out": self.timeout.is_some(),
-            "interrupted": interrupted,
-            "duration_ms": self.duration.as_millis() as u64,
-            "bytes": self.bytes,
-            "lines": self.lines,
-            "first": self.first,
-            "last": self.last,
-            "job": self.job,
-        })
-    }
-
-    fn interrupted(self, view: Fitted) -> Failure {
-        let mut message = view.text;
-        if !message.is_empty() {
-            message.push_str(if message.ends_with('\n') {
-                "\n"
-            } else {
-                "\n\n"
-            });
-        }
-        message.push_str(INTERRUPTED_OUTPUT);
-        Failure {
-            message,
-            metadata: self.metadata(true),
-            truncated: view.full.filter(|_| view.omitted > 0),
-            ..Failure::default()
-        }
-    }
-
-    fn success(self, view: Fitted, title: String, explain: Option<String>) -> Success {
-        let mut notes = Vec::new();
-        if let Some(timeout) = self.timeout {
-            notes.push(format!(
-                "The command was killed because it ran longer than {} s. Give it a longer timeout, or \
-                 run it with background: true.",
-                timeout.as_secs_f64()
-            ));
-        } else if self.exit != Some(0) {
-            notes.push(match self.exit {
-                Some(code) => format!("Exit code {code}"),
-                None => format!("The command {}", self.ended),
-            });
-        }
-        if let Some(job) = &self.job {
-            notes.push(format!(
-                "Processes that it started are still running, as {job}: see bash_output and kill."
-            ));
-        }
-        notes.extend(explain);
-        let mut output = view.text;
-        if output.is_empty() && notes.is_empty() {
-            output.push_str("(no output)");
-        }
-        for note in notes {
-            if !output.is_empty() {
-                output.push_str(if output.ends_with('\n') { "\n" } else { "\n\n" });
-            }
-            _ = write!(output, "({note})");
-        }
-        Success {
-            output,
-            title,
-            metadata: self.metadata(false),
-            truncated: view.full.filter(|_| view.omitted > 0),
             ..Success::default()
         }
     }

@@ -17,7 +17,7 @@ const MOST_IMAGE: usize = 5 << 20;
 const MOST_PDF: usize = 30 << 20;
 
 /// The media type of an image or PDF that models take, by its first bytes.
-pub(super) fn mime(bytes: &[u8]) -> Option<&'static str> {
+pub(crate) fn mime(bytes: &[u8]) -> Option<&'static str> {
     match bytes {
         [0x89, b'P', b'N', b'G', ..] => Some("image/png"),
         [0xff, 0xd8, 0xff, ..] => Some("image/jpeg"),
@@ -50,6 +50,30 @@ pub(super) fn attach(
     context: &ToolContext,
 ) -> Result<Success, String> {
     let name = context.workspace.model_path(path);
+    // Without a blob store a file of the worktree is referred to where it is.
+    let place = context
+        .workspace
+        .is_inside(path)
+        .then(|| FileSource::Path(context.workspace.display(path)));
+    attach_as(&name, mime, bytes, (context, place))
+}
+
+/// Bytes that came from elsewhere as an attachment; `name` is their path or address.
+pub(crate) fn keep(
+    name: &str,
+    mime: &'static str,
+    bytes: Vec<u8>,
+    context: &ToolContext,
+) -> Result<Success, String> {
+    attach_as(name, mime, bytes, (context, None))
+}
+
+fn attach_as(
+    name: &str,
+    mime: &'static str,
+    bytes: Vec<u8>,
+    (context, place): (&ToolContext, Option<FileSource>),
+) -> Result<Success, String> {
     let size = bytes.len();
     let (mime, bytes, scaled) = if mime == "application/pdf" {
         (mime, bytes, None)
@@ -68,12 +92,10 @@ pub(super) fn attach(
             human(most as u64)
         ));
     }
-    let source = match &context.blobs {
-        Some(blobs) => blobs.keep(mime, &bytes)?,
-        None if context.workspace.is_inside(path) => {
-            FileSource::Path(context.workspace.display(path))
-        }
-        None => {
+    let source = match (&context.blobs, place) {
+        (Some(blobs), _) => blobs.keep(mime, &bytes)?,
+        (None, Some(place)) => place,
+        (None, None) => {
             return Err(format!(
                 "{name} cannot be attached: it is outside of the worktree."
             ));
@@ -89,16 +111,17 @@ pub(super) fn attach(
         output.push_str(&[", scaled to ", &width.to_string(), "×", &height.to_string()].concat());
     }
     output.push_str(").");
-    let file_name = path
-        .file_name()
-        .map(|name| name.to_string_lossy().into_owned())
-        .unwrap_or_default();
+    let file_name = name
+        .trim_end_matches('/')
+        .rsplit('/')
+        .next()
+        .unwrap_or(name);
     Ok(Success {
         output,
         metadata: json!({"kind": kind.to_lowercase(), "mime": mime, "bytes": size}),
         attachments: vec![FilePart {
             mime: mime.to_owned(),
-            name: file_name,
+            name: file_name.to_owned(),
             source,
         }],
         ..Success::default()

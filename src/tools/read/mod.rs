@@ -5,7 +5,7 @@
 //! the ledger, which is what lets `edit` and `write` change it.
 
 mod folder;
-mod media;
+pub(crate) mod media;
 mod notebook;
 mod text;
 pub mod tool;

@@ -50,6 +50,8 @@ struct Looping {
     pictures: Option<PathBuf>,
     /// The clipboard is being asked for a picture.
     pasting: Option<oneshot::Receiver<Result<Picture, String>>>,
+    /// True if no event waited when they were looked at last.
+    drained: bool,
     /// The screen changes by itself then.
     tick: Option<Instant>,
     /// An unfinished escape sequence is given up then.
@@ -103,13 +105,14 @@ pub(super) async fn run(parts: Parts, connect: super::Connect) -> Result<Exit, T
     let mut inbox: Option<Inbox> = None;
     let mut asking = true;
     while looping.ended.is_none() {
-        looping.draw_if_due()?;
+        looping.draw_if_due(&mut inbox)?;
         let deadline = looping.deadline();
+        let holding = looping.is_holding();
         tokio::select! {
             biased;
             bytes = stdin.read() => looping.bytes_came(&bytes?)?,
             asked = signals.next() => looping.signal_came(asked)?,
-            events = receive(&mut inbox) => looping.events_came(events, &mut inbox),
+            events = receive(&mut inbox), if !holding => looping.events_came(events, &mut inbox),
             link = &mut connecting, if asking => {
                 asking = false;
                 inbox = looping.connected(link.ok());
@@ -169,6 +172,7 @@ impl Looping {
             initial_prompt: parts.initial_prompt,
             pictures: parts.pictures,
             pasting: None,
+            drained: false,
             tick: None,
             escape: None,
             closing: None,
@@ -187,11 +191,20 @@ impl Looping {
             .min()
     }
 
-    fn draw_if_due(&mut self) -> Result<(), TuiError> {
-        let at = Instant::now();
-        if !self.frames.is_due(at) {
+    /// True while events can wait: a frame is on its way, and they are looked at right before it.
+    /// Meanwhile deltas merge in the queue, and nobody is woken for each.
+    fn is_holding(&self) -> bool {
+        self.drained && self.frames.due().is_some()
+    }
+
+    fn draw_if_due(&mut self, inbox: &mut Option<Inbox>) -> Result<(), TuiError> {
+        if !self.frames.is_due(Instant::now()) {
             return Ok(());
         }
+        if self.drained && inbox.is_some() {
+            self.events_came(Vec::new(), inbox);
+        }
+        let at = Instant::now();
         let clock = now();
         let next = self.screen.draw(&mut self.state, clock)?;
         self.frames.drawn(at);
@@ -298,6 +311,7 @@ impl Looping {
             for event in events {
                 self.tell(Msg::Event(event));
             }
+            self.drained = false;
             if count >= MOST_EVENTS || begun.elapsed() >= MOST_TIME {
                 break;
             }
@@ -306,8 +320,12 @@ impl Looping {
                 .map(|inbox| inbox.try_recv(CHUNK))
                 .unwrap_or_default();
             if events.is_empty() {
+                self.drained = true;
                 break;
             }
+        }
+        if count == 0 {
+            return;
         }
         // Nothing repaints while something is selected.
         if !self.state.transcript.has_selection() {

@@ -269,7 +269,9 @@ mod tests {
         let (first, rest) = text.split_at(10);
         let broken = format!("{first}\r\n{rest}\r\n");
         assert_eq!(decoded(Says::Base64, broken.into_bytes()), PNG);
-        let hex = PNG.iter().fold(String::new(), |hex, byte| format!("{hex}{byte:02X}"));
+        let hex = PNG
+            .iter()
+            .fold(String::new(), |hex, byte| format!("{hex}{byte:02X}"));
         let apple = format!("«data PNGf{hex}»\n").into_bytes();
         assert_eq!(decoded(Says::AppleData, apple), PNG);
     }

@@ -7,3 +7,4 @@ pub mod guard;
 pub mod osc;
 pub mod paint;
 pub mod sanitise;
+mod shift;

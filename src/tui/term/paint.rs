@@ -1,18 +1,22 @@
 //! Two screens in memory and the bytes that turn one into the other.
 //!
 //! `run` draws into `next`, then asks for the frame: ONE synchronized update around hide-cursor,
-//! changes, place-cursor. If nothing changed there are no bytes. What else must reach the terminal
+//! moved rows (`shift`), changes, place-cursor. If nothing changed there are no bytes. What else must reach the terminal
 //! (title, notification, clipboard) rides behind a frame. Never writes by itself.
 
 use std::io;
 
 use ratatui::backend::{Backend, CrosstermBackend};
-use ratatui::buffer::Buffer;
+use ratatui::buffer::{Buffer, Cell, CellDiffOption};
 use ratatui::layout::{Position, Rect};
+
+use super::shift;
 
 const BEGIN: &[u8] = b"\x1b[?2026h\x1b[?25l";
 const END: &[u8] = b"\x1b[?2026l";
 const CAPACITY: usize = 64 * 1_024;
+/// Columns to the next change that are bridged: going there takes six to eight bytes.
+const BRIDGE: u16 = 7;
 
 /// The screen as the terminal has it, and the bytes of the next frame.
 #[derive(Debug)]
@@ -76,18 +80,28 @@ impl Painter {
     pub fn frame(&mut self, before: &str, cursor: Option<Position>) -> io::Result<&[u8]> {
         self.bytes.clear();
         self.bytes.extend_from_slice(before.as_bytes());
-        if self.stale {
+        let moved = if self.stale {
             self.shown.reset();
+            None
+        } else {
+            shift::find(&self.shown, &self.next)
+        };
+        if let Some(moved) = moved {
+            moved.apply(&mut self.shown);
         }
         let mut updates = self.shown.diff_iter(&self.next).peekable();
         let changed = updates.peek().is_some();
-        if changed || self.stale || cursor != self.cursor {
+        if changed || moved.is_some() || self.stale || cursor != self.cursor {
             self.bytes.extend_from_slice(BEGIN);
             if self.stale {
                 self.bytes.extend_from_slice(b"\x1b[0m\x1b[2J");
             }
+            if let Some(moved) = moved {
+                self.bytes.extend_from_slice(moved.bytes().as_bytes());
+            }
             if changed {
-                CrosstermBackend::new(&mut self.bytes).draw(updates)?;
+                let updates = bridged(&self.next, updates);
+                CrosstermBackend::new(&mut self.bytes).draw(updates.into_iter())?;
             }
             if let Some(at) = cursor {
                 let place = format!("\x1b[{};{}H\x1b[?25h", at.y + 1, at.x + 1);
@@ -106,6 +120,37 @@ impl Painter {
     pub const fn shown(&self) -> &Buffer {
         &self.shown
     }
+}
+
+/// The updates, short gaps between them filled: writing a few cells again costs less than going to
+/// a place.
+fn bridged<'a>(
+    next: &'a Buffer,
+    updates: impl Iterator<Item = (u16, u16, &'a Cell)>,
+) -> Vec<(u16, u16, &'a Cell)> {
+    let looks = |cell: &Cell| (cell.fg, cell.bg, cell.underline_color, cell.modifier);
+    let mut all: Vec<(u16, u16, &Cell)> = Vec::new();
+    for (x, y, cell) in updates {
+        if let Some(&(last, row, before)) = all.last()
+            && row == y
+            && x > last + 1
+            && x <= last + BRIDGE
+            && before.symbol().is_ascii()
+            && before.diff_option == CellDiffOption::None
+        {
+            let gap = (last + 1..x).map(|x| (x, &next[(x, y)]));
+            let same = |(_, gap): (u16, &Cell)| {
+                gap.symbol().is_ascii()
+                    && gap.diff_option == CellDiffOption::None
+                    && looks(gap) == looks(before)
+            };
+            if gap.clone().all(same) {
+                all.extend(gap.map(|(x, cell)| (x, y, cell)));
+            }
+        }
+        all.push((x, y, cell));
+    }
+    all
 }
 
 #[cfg(test)]
@@ -171,5 +216,96 @@ mod tests {
         painter.also(b"\x1b]2;t\x07");
         painter.canvas();
         assert_eq!(painter.frame("", None).expect("a frame"), b"\x1b]2;t\x07");
+    }
+
+    #[test]
+    fn a_scrolled_screen_costs_little_more_than_its_new_rows() {
+        let mut painter = Painter::new(120, 40);
+        let mut sizes = Vec::new();
+        for first in 0..20_u16 {
+            let canvas = painter.canvas();
+            for y in 0..36 {
+                let words = [
+                    "and", "then", "another", "line", "of", "some", "long", "answer",
+                ];
+                let word = |n: u16| words[usize::from((first + y) * 7 + n * 3) % 61 % 8];
+                let text: Vec<_> = (0..20).map(word).collect();
+                let text = format!("{} {}", first + y, text.join(" "));
+                canvas.set_string(2, y, &text, Style::new());
+            }
+            canvas.set_string(0, 39, "the foot stands still", Style::new().fg(Color::Cyan));
+            sizes.push(painter.frame("", None).expect("a frame").len());
+        }
+        assert!(
+            sizes[0] > 3_000 && sizes[1..].iter().all(|size| *size < 250),
+            "{sizes:?}"
+        );
+    }
+
+    /// Rows of all kinds; none whose width terminals do not agree on.
+    fn fill(canvas: &mut Buffer, rows: &[u8]) {
+        const ROWS: [&str; 6] = [
+            "",
+            "a row of some length that many share",
+            "日本語の行 with some words behind it",
+            "    indented(code, with(calls)); // and a comment",
+            "👍 é and what joins nothing",
+            "the very last one",
+        ];
+        for (y, n) in rows.iter().enumerate() {
+            let style = match n % 3 {
+                0 => Style::new(),
+                1 => Style::new().fg(Color::Red).bg(Color::Indexed(17)),
+                _ => Style::new().fg(Color::Rgb(1, 2, 3)).bold(),
+            };
+            canvas.set_string(u16::from(n % 5), y as u16, ROWS[usize::from(*n) % 6], style);
+        }
+    }
+
+    /// Every cell as it looks.
+    fn look(terminal: &vt100::Parser) -> Vec<String> {
+        let (rows, cols) = terminal.screen().size();
+        let places = (0..rows.get()).flat_map(|y| (0..cols.get()).map(move |x| (y, x)));
+        places
+            .map(|(y, x)| {
+                let cell = terminal.screen().cell(y, x).expect("on the screen");
+                let text = if cell.has_contents() {
+                    cell.contents()
+                } else {
+                    " "
+                };
+                let blank = text == " ";
+                let fore = (!blank).then(|| (cell.fgcolor(), cell.bold()));
+                format!("{text} {:?} {fore:?}", cell.bgcolor())
+            })
+            .collect()
+    }
+
+    proptest::proptest! {
+        #![proptest_config(proptest::prelude::ProptestConfig::with_cases(64))]
+
+        /// Whatever moved where: the terminal shows what a fresh one would.
+        #[test]
+        fn moved_rows_leave_the_same_screen(
+            pool in proptest::collection::vec(0_u8..30, 40),
+            steps in proptest::collection::vec((0_usize..28, 0_usize..4, 0_usize..4), 1..12),
+        ) {
+            let mut painter = Painter::new(60, 12);
+            let mut terminal = screen(12, 60);
+            for (first, head, foot) in steps {
+                let mut rows = pool[first..first + 12].to_vec();
+                rows[..head].fill(1);
+                rows[12 - foot..].fill(3);
+                fill(painter.canvas(), &rows);
+                terminal.process(painter.frame("", None).expect("a frame"));
+                let mut fresh = Painter::new(60, 12);
+                fill(fresh.canvas(), &rows);
+                let mut wanted = screen(12, 60);
+                wanted.process(fresh.frame("", None).expect("a frame"));
+                let cells = look(&terminal).into_iter().zip(look(&wanted)).enumerate();
+                let wrong: Vec<_> = cells.filter(|(_, (is, wanted))| is != wanted).take(5).collect();
+                proptest::prop_assert_eq!(wrong, vec![], "{:?}", rows);
+            }
+        }
     }
 }

@@ -165,12 +165,21 @@ impl Worker {
 mod thread {
     //! The worker's thread and its two channels.
 
-    use std::sync::mpsc::{Receiver, Sender, channel};
+    use std::collections::HashMap;
+    use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+    use std::time::Duration;
 
-    use syntect::parsing::{ParseState, ScopeStack, SyntaxReference, SyntaxSet};
+    use syntect::parsing::{ParseState, Scope, ScopeStack, SyntaxReference, SyntaxSet};
 
     use super::{Job, Key, Painted, Runs, Wake};
     use crate::tui::theme::CodeKind;
+
+    /// Tables that nobody needed for so long are let go of.
+    const LINGER: Duration = Duration::from_secs(5);
+    /// The allocator returns freed memory to the system after a second, at the next occasion: when
+    /// something as large as this is freed.
+    const GIVEN_BACK: Duration = Duration::from_millis(1_200);
+    const LARGE: usize = 4 << 20;
 
     /// Bytes of one line beyond which the rest of the code stays plain.
     const LONGEST_LINE: usize = 2_000;
@@ -188,19 +197,7 @@ mod thread {
             let (done, results) = channel();
             std::thread::Builder::new()
                 .name("highlight".to_owned())
-                .spawn(move || {
-                    let Ok(first) = todo.recv() else { return };
-                    let syntaxes = two_face::syntax::extra_newlines();
-                    for job in std::iter::once(first).chain(todo.iter()) {
-                        let painted = paint(&syntaxes, &job);
-                        if done.send((job.key, painted)).is_err() {
-                            return;
-                        }
-                        if let Some(wake) = &wake {
-                            wake();
-                        }
-                    }
-                })
+                .spawn(move || work(&todo, &done, wake.as_ref()))
                 .ok()?;
             Some(Self { jobs, results })
         }
@@ -215,6 +212,55 @@ mod thread {
         }
     }
 
+    /// Grammars and what was learnt from them. Their expressions are compiled as code needs them:
+    /// 8 MB for Rust, 50 MB for TypeScript.
+    #[derive(Debug)]
+    pub(super) struct Tables {
+        set: SyntaxSet,
+        kinds: Kinds,
+    }
+
+    impl Tables {
+        pub(super) fn load() -> Self {
+            Self {
+                set: two_face::syntax::extra_newlines(),
+                kinds: Kinds::default(),
+            }
+        }
+    }
+
+    /// Paints until nobody is there to send more.
+    fn work(todo: &Receiver<Job>, done: &Sender<(Key, Option<Painted>)>, wake: Option<&Wake>) {
+        let mut tables = None;
+        while let Some(job) = next(todo, &mut tables) {
+            let painted = paint(tables.get_or_insert_with(Tables::load), &job);
+            if done.send((job.key, painted)).is_err() {
+                return;
+            }
+            if let Some(wake) = wake {
+                wake();
+            }
+        }
+    }
+
+    /// The next piece of work. While there is none the tables are let go of, and then the thread
+    /// sleeps without a timer.
+    fn next(todo: &Receiver<Job>, tables: &mut Option<Tables>) -> Option<Job> {
+        if tables.is_some() {
+            match todo.recv_timeout(LINGER) {
+                Err(RecvTimeoutError::Timeout) => *tables = None,
+                job => return job.ok(),
+            }
+            match todo.recv_timeout(GIVEN_BACK) {
+                Err(RecvTimeoutError::Timeout) => {
+                    drop(std::hint::black_box(Vec::<u8>::with_capacity(LARGE)));
+                }
+                job => return job.ok(),
+            }
+        }
+        todo.recv().ok()
+    }
+
     fn syntax<'a>(set: &'a SyntaxSet, language: &str) -> Option<&'a SyntaxReference> {
         let name = match language.to_ascii_lowercase().as_str() {
             "shell" | "console" | "shell-session" | "sh-session" => "bash".to_owned(),
@@ -227,7 +273,8 @@ mod thread {
     }
 
     /// The colours of a piece of code; none if the language is not known.
-    pub(super) fn paint(set: &SyntaxSet, job: &Job) -> Option<Painted> {
+    pub(super) fn paint(tables: &mut Tables, job: &Job) -> Option<Painted> {
+        let Tables { set, kinds } = tables;
         let mut state = ParseState::new(syntax(set, &job.language)?);
         let mut stack = ScopeStack::new();
         let mut lines = Vec::new();
@@ -250,55 +297,65 @@ mod thread {
                 }
             };
             for (at, change) in changes {
-                push(at, kind(&stack));
+                push(at, kinds.of(&stack));
                 if stack.apply(&change).is_err() {
                     return None;
                 }
             }
-            push(end, kind(&stack));
+            push(end, kinds.of(&stack));
             runs.shrink_to_fit();
             lines.push(runs);
         }
         Some(Painted { lines })
     }
 
-    /// What the innermost scope that means something means.
-    fn kind(stack: &ScopeStack) -> CodeKind {
-        for scope in stack.as_slice().iter().rev() {
-            let name = scope.build_string();
-            let is = |prefix: &str| name.starts_with(prefix);
-            if is("comment") || is("punctuation.definition.comment") {
-                return CodeKind::Comment;
-            }
-            if is("string") || is("punctuation.definition.string") || is("constant.character") {
-                return CodeKind::String;
-            }
-            if is("constant") {
-                return CodeKind::Number;
-            }
-            if is("keyword.operator") || is("punctuation") {
-                return CodeKind::Plain;
-            }
-            if is("keyword") || is("storage.modifier") || is("storage.control") {
-                return CodeKind::Keyword;
-            }
-            if is("entity.name.function") || is("support.function") || is("variable.function") {
-                return CodeKind::Function;
-            }
-            if is("meta.annotation") || is("entity.other.attribute") || is("support.macro") {
-                return CodeKind::Attribute;
-            }
-            if is("storage") {
-                return CodeKind::Keyword;
-            }
-            if is("entity.name") || is("support.type") || is("support.class") {
-                return CodeKind::Type;
-            }
-            if is("variable") {
-                return CodeKind::Plain;
-            }
+    /// What scopes mean, remembered: a scope is a number, and its name costs a lock and a string.
+    #[derive(Debug, Default)]
+    pub(super) struct Kinds(HashMap<Scope, Option<CodeKind>>);
+
+    impl Kinds {
+        /// What the innermost scope that means something means.
+        fn of(&mut self, stack: &ScopeStack) -> CodeKind {
+            let mut scopes = stack.as_slice().iter().rev();
+            scopes
+                .find_map(|scope| {
+                    let known = self.0.entry(*scope);
+                    *known.or_insert_with(|| meaning(&scope.build_string()))
+                })
+                .unwrap_or(CodeKind::Plain)
         }
-        CodeKind::Plain
+    }
+
+    fn meaning(name: &str) -> Option<CodeKind> {
+        let is = |prefix: &str| name.starts_with(prefix);
+        if is("comment") || is("punctuation.definition.comment") {
+            return Some(CodeKind::Comment);
+        }
+        if is("string") || is("punctuation.definition.string") || is("constant.character") {
+            return Some(CodeKind::String);
+        }
+        if is("constant") {
+            return Some(CodeKind::Number);
+        }
+        if is("keyword.operator") || is("punctuation") {
+            return Some(CodeKind::Plain);
+        }
+        if is("keyword") || is("storage.modifier") || is("storage.control") {
+            return Some(CodeKind::Keyword);
+        }
+        if is("entity.name.function") || is("support.function") || is("variable.function") {
+            return Some(CodeKind::Function);
+        }
+        if is("meta.annotation") || is("entity.other.attribute") || is("support.macro") {
+            return Some(CodeKind::Attribute);
+        }
+        if is("storage") {
+            return Some(CodeKind::Keyword);
+        }
+        if is("entity.name") || is("support.type") || is("support.class") {
+            return Some(CodeKind::Type);
+        }
+        is("variable").then_some(CodeKind::Plain)
     }
 }
 

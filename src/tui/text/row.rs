@@ -222,7 +222,7 @@ impl Row {
             if at >= end {
                 break;
             }
-            at = buf.set_stringn(at, y, text, usize::from(end - at), style).0;
+            at = put(buf, (at, y), text, end, style);
         }
     }
 
@@ -252,6 +252,24 @@ impl Row {
     pub fn weight(&self) -> usize {
         size_of::<Self>() + self.line.weight()
     }
+}
+
+/// Puts text up to a column, gives the column after it. Nearly all text is ASCII: it needs no search
+/// for graphemes, which is most of what a frame would cost.
+fn put(buf: &mut Buffer, (x, y): (u16, u16), text: &str, end: u16, style: Style) -> u16 {
+    let room = usize::from(end.min(buf.area.right()).saturating_sub(x));
+    let shown = text.get(..room.min(text.len())).unwrap_or_default();
+    let plain = text.is_ascii() && !shown.bytes().any(|b| b.is_ascii_control());
+    if !plain || shown.is_empty() {
+        return buf.set_stringn(x, y, text, room, style).0;
+    }
+    let first = buf.index_of(x, y);
+    let cells = buf.content.iter_mut().skip(first);
+    for (at, cell) in cells.take(shown.len()).enumerate() {
+        cell.set_symbol(shown.get(at..=at).unwrap_or_default());
+        cell.set_style(style);
+    }
+    x + shown.len() as u16
 }
 
 #[cfg(test)]
@@ -290,6 +308,25 @@ mod tests {
                 ("ef", Modifier::ITALIC),
             ]
         );
+    }
+
+    proptest::proptest! {
+        #![proptest_config(proptest::prelude::ProptestConfig::with_cases(128))]
+
+        #[test]
+        fn the_short_way_draws_what_the_library_draws(
+            text in "[ -~]{0,12}[a-zé日👍\u{1}]{0,3}[ -~]{0,6}",
+            x in 0_u16..12,
+            end in 0_u16..24,
+        ) {
+            let area = ratatui::layout::Rect::new(0, 0, 20, 2);
+            let (mut mine, mut theirs) = (Buffer::empty(area), Buffer::empty(area));
+            let style = Style::new().bold();
+            let room = usize::from(end.saturating_sub(x));
+            let at = put(&mut mine, (x, 1), &text, end, style);
+            let to = theirs.set_stringn(x, 1, &text, room, style).0;
+            proptest::prop_assert_eq!((at, mine), (to, theirs));
+        }
     }
 
     #[test]

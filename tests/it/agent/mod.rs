@@ -3,7 +3,10 @@
 
 mod budgets;
 mod crash;
+mod grants;
 mod interrupt;
+mod loops;
 mod orders;
 mod replay;
+mod sandbox;
 mod subagents;

@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 
+use super::orders::{Steered, is_running};
 use crate::support::world::{World, of_type, tools};
 
 fn task(agent: &str, prompt: &str) -> Value {
@@ -222,4 +223,111 @@ fn a_budget_is_shared_with_subagents_and_their_cost_counts() {
     assert_eq!(tool_parts(&export(&w, child)).len(), 6);
     let id = events[0]["session"]["id"].as_str().expect("an id");
     assert_eq!(export(&w, id)["values"]["spent"]["steps"], 7);
+}
+
+/// What a watched subagent has said, from its history and what came after it.
+fn seen_text(events: &[Value]) -> String {
+    let mut text = String::new();
+    for event in events.iter().filter(|e| e["type"] == "subagent") {
+        let event = &event["event"];
+        match event["type"].as_str() {
+            Some("session.started") => text.clear(),
+            Some("session.history") => {
+                let said = event["parts"].as_array().expect("parts").iter();
+                let said = said.filter(|p| p["type"] == "text" && p["message"] != Value::Null);
+                text = said.filter_map(|p| p["text"].as_str()).collect();
+            }
+            Some("part.delta") => text.push_str(event["delta"].as_str().expect("text")),
+            _ => {}
+        }
+    }
+    text
+}
+
+#[test]
+fn a_running_subagent_can_be_watched_from_its_beginning_and_stopped_alone() {
+    let w = World::scripted(&json!({
+        "branches": [
+            {"match": "talk", "steps": [{"text": {"repeat": "word ", "times": 9_000}, "pace": 50}]},
+            {"match": "short", "steps": [{"text": "short is done"}]}],
+        "steps": [{"calls": [task("general", "talk"), task("general", "short")]}, {"text": "ok"}]
+    }));
+    let mut run = Steered::start(&w, &["--mode", "auto", "go"]);
+    let started = run.until("the subagent", |e| {
+        is_running("task")(e)
+            && e["part"]["state"]["input"]["prompt"] == "talk"
+            && e["part"]["state"]["tail"]
+                .as_str()
+                .is_some_and(|t| t.contains("word"))
+    });
+    let child = started["part"]["state"]["metadata"]["session"].clone();
+    let of_child = |e: &Value, kind: &str| e["session"] == child && e["event"]["type"] == kind;
+    run.say(&json!({"type": "watch", "session": child}));
+    let begin = run.until("its beginning", |e| of_child(e, "session.started"));
+    assert_eq!(begin["event"]["session"]["id"], child);
+    run.until("what it did", |e| of_child(e, "session.history"));
+    for _ in 0..3 {
+        run.until("what it does", |e| of_child(e, "part.delta"));
+    }
+    let said = seen_text(&run.events);
+    let words = said.strip_prefix("talk").expect("the prompt comes first");
+    assert!(words.starts_with("word word "), "{said}");
+    assert_eq!(
+        words.replace("word ", ""),
+        "",
+        "nothing is missing or doubled"
+    );
+    // Not watched: nothing more comes.
+    run.say(&json!({"type": "unwatch", "session": child}));
+    run.say(&json!({"type": "stop-subagent", "session": child}));
+    let ended = run.until("the end", |e| e["type"] == "turn.finished");
+    assert_eq!(ended["reason"], "done", "the parent goes on");
+    let tools = tools(&run.events);
+    let result = |prompt: &str| {
+        let part = tools
+            .iter()
+            .find(|t| t["state"]["input"]["prompt"] == prompt);
+        part.expect("a call")["state"].clone()
+    };
+    assert_eq!(result("short")["output"], "short is done");
+    let stopped = result("talk")["error"].to_string();
+    assert!(
+        stopped.contains("stopped the subagent") && stopped.contains("word"),
+        "{stopped}"
+    );
+    // It has ended, and can still be looked at.
+    let before = run.events.len();
+    run.say(&json!({"type": "watch", "session": child}));
+    run.until("its history", |e| of_child(e, "session.history"));
+    let again = seen_text(&run.events[before..]);
+    assert!(again.starts_with("talkword word "), "{again}");
+    assert_eq!(run.end(), 0);
+}
+
+#[test]
+fn a_subagents_subagent_can_be_watched_too() {
+    let w = World::scripted(&json!({
+        "branches": [
+            {"match": "inner", "steps": [{"text": {"repeat": "deep ", "times": 9_000}, "pace": 50}]},
+            {"match": "outer", "steps": [{"calls": [task("general", "inner")]}, {"text": "yes"}]}],
+        "steps": [{"calls": [task("general", "outer")]}, {"text": "ok"}]
+    }));
+    let mut run = Steered::start(&w, &["--mode", "auto", "go"]);
+    let outer = run.until("the outer one", |e| {
+        is_running("task")(e) && e["part"]["state"]["metadata"]["session"].is_string()
+    });
+    let outer = outer["part"]["state"]["metadata"]["session"].clone();
+    run.say(&json!({"type": "watch", "session": outer}));
+    let inner = run.until("the inner one", |e| {
+        let state = &e["event"]["part"]["state"];
+        e["type"] == "subagent" && state["metadata"]["session"].is_string()
+    });
+    let inner = inner["event"]["part"]["state"]["metadata"]["session"].clone();
+    run.say(&json!({"type": "watch", "session": inner}));
+    run.until("what it says", |e| {
+        e["session"] == inner && e["event"]["type"] == "part.delta"
+    });
+    run.say(&json!({"type": "stop-subagent", "session": inner}));
+    run.until("the end", |e| e["type"] == "turn.finished");
+    assert_eq!(run.end(), 0);
 }
