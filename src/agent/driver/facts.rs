@@ -5,7 +5,6 @@ use super::{Agent, Back};
 use crate::config::used::RuleAction;
 use crate::protocol::event::PermissionRule;
 use crate::protocol::{Event, FileSource, NoticeLevel, PromptInput};
-use crate::session::{Commit, Record};
 use crate::snapshot::SnapshotState;
 use crate::tools::file::human as size;
 
@@ -44,22 +43,9 @@ impl Agent {
     /// Takes a grant back, from the session and, if it is stored there, from the project's file; then
     /// announces what is left.
     pub(super) fn revoke_permission(&mut self, owner: &str, tool: &str, pattern: &str) {
-        let before = self.active.grants.len();
         // A project's grant was given in a session too.
-        self.active
-            .grants
-            .retain(|rule| rule.tool != tool || rule.pattern != pattern);
-        if self.active.grants.len() != before
-            && let (Some(store), Ok(value)) = (
-                self.active.writer(),
-                serde_json::to_value(&self.active.grants),
-            )
-        {
-            let record = Record::Value {
-                name: "grants".to_owned(),
-                value,
-            };
-            store.commit(Commit::soon(vec![record], Vec::new()));
+        if self.active.grants.remove(tool, pattern) {
+            self.keep_grants();
         }
         if owner == crate::config::grants::OWNER
             && let Err(error) = self.ports.grants.remove(tool, pattern)
