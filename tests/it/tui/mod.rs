@@ -7,9 +7,11 @@
 )]
 
 mod asks;
+mod bytes;
 mod fixtures;
 mod frames;
 mod keys;
 mod lists;
+mod reports;
 mod sizes;
 mod vim;
