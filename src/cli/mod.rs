@@ -8,6 +8,7 @@ mod hint_uses;
 mod interactive;
 mod manage;
 mod prompt_history;
+mod which;
 
 use clap::Parser;
 

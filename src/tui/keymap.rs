@@ -34,6 +34,10 @@ pub enum Context {
     Rules,
     /// The session picker.
     Sessions,
+    /// The session's turns and branches.
+    Tree,
+    /// Search through all sessions.
+    Search,
     /// The queue.
     Queue,
     /// The changes.
@@ -46,7 +50,7 @@ pub enum Context {
 
 impl Context {
     /// All contexts with their headings in help, in order.
-    pub const ALL: [(Self, &'static str); 15] = [
+    pub const ALL: [(Self, &'static str); 17] = [
         (Self::Global, "Everywhere"),
         (Self::Composer, "Writing"),
         (Self::Running, "While a turn runs"),
@@ -58,6 +62,8 @@ impl Context {
         (Self::Models, "Models"),
         (Self::Rules, "Permission rules"),
         (Self::Sessions, "Sessions"),
+        (Self::Tree, "Rewind"),
+        (Self::Search, "Search"),
         (Self::Queue, "Queue"),
         (Self::Diff, "Changes"),
         (Self::Inspector, "Context"),
@@ -196,8 +202,18 @@ actions! {
 
     RuleRevoke Rules "rule-revoke" "x delete" "take a grant back";
 
-    SessionFork Sessions "session-fork" "ctrl+f" "open it, then fork";
+    SessionFork Sessions "session-fork" "ctrl+f" "go on in a copy of it";
+    SessionRename Sessions "session-rename" "ctrl+r" "name it";
+    SessionArchive Sessions "session-archive" "ctrl+d" "pack it away (opening brings it back)";
+    SessionDelete Sessions "session-delete" "ctrl+x delete" "delete it for ever (asks)";
     SessionScope Sessions "session-scope" "tab" "this project or all";
+
+    TreeUp Tree "tree-up" "k" "up";
+    TreeDown Tree "tree-down" "j" "down";
+    TreeEdit Tree "tree-edit" "e" "edit the prompt: sending makes a branch";
+    TreeFork Tree "tree-fork" "f" "a new session of all up to here";
+
+    SearchScope Search "search-scope" "tab" "this project or all";
 
     QueueDrop Queue "queue-drop" "ctrl+x delete" "drop";
     QueueEarlier Queue "queue-earlier" "alt+↑" "earlier";

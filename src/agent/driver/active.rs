@@ -45,6 +45,10 @@ pub(crate) struct Active {
     /// Snapshots and differences under way.
     pub(crate) pending: usize,
     pub(crate) undone: Vec<super::undo::Undone>,
+    /// The newest message on any branch when the session was opened or its branch changed.
+    pub(crate) newest: Option<crate::protocol::MessageId>,
+    /// What another process writes into the session, while it can only be read here.
+    pub(crate) reading: Option<Box<super::reading::Reading>>,
     /// A title is wanted for this prompt as soon as the first answer streams.
     pub(crate) wants_title: Option<String>,
     pub(crate) stream_sender: mpsc::Sender<Streamed>,
@@ -184,6 +188,8 @@ impl Active {
             questions: HashMap::new(),
             pending: 0,
             undone: stored(&values, "undone"),
+            newest: None,
+            reading: None,
             wants_title: None,
             stream_sender,
             back,

@@ -11,12 +11,15 @@ mod changes;
 mod children;
 mod facts;
 mod files;
+mod finding;
 mod follower;
 mod judge;
+mod keeping;
 mod models;
 mod ops;
 mod perform;
 mod ports;
+mod reading;
 mod recall;
 mod sessions;
 mod tapes;
@@ -105,6 +108,8 @@ pub struct Agent {
     held: Option<(StreamId, Vec<Delta>)>,
     last_flush: Instant,
     finder: files::Finder,
+    /// The search through all sessions, and the scope of the last listing.
+    search: finding::Search,
     /// Calls and subagents that run; the end waits for them.
     tasks: TaskTracker,
 }
@@ -125,6 +130,7 @@ impl Agent {
             Begin::Open(id) => agent.open_session(id).await,
         }
         agent.announce_onboarding();
+        agent.collect_snapshots();
         agent
     }
 
@@ -144,6 +150,7 @@ impl Agent {
             held: None,
             last_flush: Instant::now(),
             finder,
+            search: finding::Search::default(),
             tasks: TaskTracker::new(),
         }
     }
@@ -162,6 +169,8 @@ impl Agent {
                 Some(back) = self.back.recv() => self.came_back(back),
                 Some(streamed) = self.streamed.recv() => self.stream_came(streamed),
                 () = tokio::time::sleep_until(flush_at), if self.held.is_some() => self.flush(),
+                () = reading::changed(&mut self.active.reading), if self.active.reading.is_some() =>
+                    self.other_wrote().await,
             }
         }
         self.flush();

@@ -379,6 +379,32 @@ impl Turn {
         self.measure();
     }
 
+    /// Takes over what another process stored of the session (a read-only view follows it).
+    pub fn mirror_message(&mut self, message: crate::protocol::Message) {
+        self.conversation.put_message(message);
+    }
+
+    /// See `mirror_message`.
+    pub fn mirror_part(&mut self, part: crate::protocol::Part) {
+        self.conversation.put_part(part);
+    }
+
+    /// See `mirror_message`: text was appended to a part.
+    pub fn mirror_text(&mut self, message: MessageId, part: PartId, more: &str) {
+        self.conversation.append(message, part, more);
+    }
+
+    /// See `mirror_message`: the session's facts.
+    pub fn mirror_info(&mut self, info: SessionInfo) {
+        self.setup.info = info;
+    }
+
+    /// The status after something was taken over.
+    pub fn mirrored(&mut self) -> Status {
+        self.measure();
+        self.status()
+    }
+
     /// What the model has read so far and whether it changed since; said again after a compaction.
     pub fn set_files_read(&mut self, files: Vec<(String, bool)>) {
         self.files_read = files;

@@ -3,7 +3,7 @@
 use ratatui::buffer::Buffer as Cells;
 use ratatui::layout::{Position, Rect};
 
-use super::{Frame, Intent, Outcome, draw_rows, edit_line, footer};
+use super::{Frame, Intent, Outcome, draw_field, draw_rows, edit_line, footer};
 use crate::tui::composer::buffer::Buffer;
 use crate::tui::composer::history::Past;
 use crate::tui::fuzzy::{self, Hit};
@@ -109,7 +109,7 @@ impl HistoryView {
             .fixed("Earlier prompts", theme.bold())
             .right(&count, theme.dim())
             .draw(frame.title, buf);
-        let cursor = super::picker::draw_query(&self.query, state, frame.body, buf);
+        let cursor = draw_field("", &self.query, state, frame.body, buf);
         let body = Rect {
             y: (frame.body.y + 2).min(frame.body.bottom()),
             height: frame.body.height.saturating_sub(2),

@@ -12,6 +12,9 @@ pub mod palette;
 pub mod permissions;
 pub mod picker;
 pub mod queue;
+pub mod rewind;
+pub mod search;
+mod session_rows;
 pub mod sessions;
 pub mod undo;
 
@@ -54,6 +57,17 @@ pub enum Intent {
     Run(Command),
     /// Do what a key would do.
     Do(Action),
+    /// The layer below goes too.
+    CloseBelow,
+    /// Take an earlier prompt up again: sending it makes a branch where it stood.
+    EditPrompt {
+        /// The prompt.
+        message: MessageId,
+        /// The end of its branch, if that is not the current one.
+        branch: Option<MessageId>,
+        /// What it says.
+        text: String,
+    },
     /// Take a queued message back into the composer.
     EditQueued(QueueItem),
 }
@@ -76,6 +90,12 @@ pub enum Outcome {
 pub enum Overlay {
     /// A list to choose from.
     Picker(picker::Picker),
+    /// Sessions.
+    Sessions(Box<sessions::SessionList>),
+    /// The session's turns and branches.
+    Rewind(rewind::Rewind),
+    /// Search through all sessions.
+    Search(search::SearchView),
     /// The changes.
     Diff(diff::DiffView),
     /// Keys and commands.
@@ -102,7 +122,7 @@ pub fn help(keys: &Keymap) -> Overlay {
 impl Overlay {
     /// The session picker; its entries come with `sessions_came`.
     pub fn sessions() -> Self {
-        Self::Picker(picker::Picker::sessions())
+        Self::Sessions(Box::new(sessions::SessionList::new()))
     }
 
     /// The model picker; its entries come with `models_came`.
@@ -115,15 +135,13 @@ impl Overlay {
         Self::History(history::HistoryView::new(entries, draft))
     }
 
-    /// The prompts of this session, to go back to.
-    pub fn rewind(prompts: &[(MessageId, String)]) -> Self {
-        Self::Picker(picker::Picker::rewind(prompts))
-    }
-
     /// A key.
     pub fn key(&mut self, key: Key, keys: &Keymap) -> Outcome {
         match self {
             Self::Picker(layer) => layer.key(key, keys),
+            Self::Sessions(layer) => layer.key(key, keys),
+            Self::Rewind(layer) => layer.key(key, keys),
+            Self::Search(layer) => layer.key(key, keys),
             Self::Diff(layer) => layer.key(key, keys),
             Self::Help(layer) => layer.key(key, keys),
             Self::Pager(layer) => layer.key(key, keys),
@@ -135,19 +153,28 @@ impl Overlay {
         }
     }
 
-    /// Pasted text.
-    pub fn paste(&mut self, text: &str) {
+    /// Pasted text; gives what is to be asked for because of it.
+    pub fn paste(&mut self, text: &str) -> Option<Op> {
         match self {
             Self::Picker(layer) => layer.paste(text),
             Self::History(layer) => layer.paste(text),
+            Self::Sessions(layer) => {
+                layer.paste(text);
+                return layer.wants();
+            }
+            Self::Search(layer) => return layer.paste(text),
             _ => {}
         }
+        None
     }
 
     /// The wheel; negative is up.
     pub fn scroll(&mut self, delta: isize) {
         match self {
             Self::Picker(layer) => layer.step(delta.signum()),
+            Self::Sessions(layer) => layer.step(delta.signum()),
+            Self::Rewind(layer) => layer.step(delta.signum()),
+            Self::Search(layer) => layer.step(delta.signum()),
             Self::Diff(layer) => layer.scroll(delta),
             Self::Help(layer) => layer.scroll(delta),
             Self::Pager(layer) => layer.scroll(delta),
@@ -161,8 +188,16 @@ impl Overlay {
 
     /// Sessions were listed; `open` is the one that is open.
     pub fn sessions_came(&mut self, sessions: &[SessionSummary], open: Option<SessionId>) {
-        if let Self::Picker(picker) = self {
-            picker.sessions_came(sessions, open);
+        if let Self::Sessions(layer) = self {
+            layer.sessions_came(sessions, open);
+        }
+    }
+
+    /// What it wants to be told besides what its keys asked for.
+    pub fn wants(&mut self) -> Option<Op> {
+        match self {
+            Self::Sessions(layer) => layer.wants(),
+            _ => None,
         }
     }
 
@@ -182,7 +217,10 @@ impl Overlay {
         now: Millis,
     ) -> Option<Position> {
         match self {
-            Self::Picker(layer) => layer.draw(state, area, buf, now),
+            Self::Picker(layer) => layer.draw(state, area, buf),
+            Self::Sessions(layer) => session_rows::draw(layer, state, area, buf, now),
+            Self::Rewind(layer) => layer.draw(state, area, buf, now),
+            Self::Search(layer) => layer.draw(state, area, buf, now),
             Self::Diff(layer) => layer.draw(state, area, buf),
             Self::Help(layer) => layer.draw(state, area, buf),
             Self::Pager(layer) => layer.draw(state, area, buf),
@@ -276,6 +314,30 @@ pub fn footer_of(state: &State, hints: &[(&[Action], &str)], close: Action) -> R
         "close",
         (theme.accent(), theme.dim()),
     )
+}
+
+/// A field with its cursor in the first row of `area`, after a label of one's own.
+pub fn draw_field(
+    label: &'static str,
+    field: &Buffer,
+    state: &State,
+    area: Rect,
+    buf: &mut Cells,
+) -> Option<Position> {
+    if area.is_empty() {
+        return None;
+    }
+    let theme = &state.theme;
+    Row::new()
+        .fixed(theme.glyphs.prompt, theme.accent())
+        .gap(1)
+        .fixed(label, theme.dim())
+        .text(field.text(), theme.default())
+        .draw(Rect { height: 1, ..area }, buf);
+    let before = field.text().get(..field.cursor()).unwrap_or_default();
+    let col = 2 + label.len() + unicode_width::UnicodeWidthStr::width(before);
+    let x = (usize::from(area.x) + col).min(usize::from(area.right()).saturating_sub(1));
+    Some(Position::new(x as u16, area.y))
 }
 
 /// Edits a one-line field with the composer's keys.

@@ -3,7 +3,7 @@
 use super::super::command::{self, Command, Parsed};
 use super::super::composer::popup::Kind;
 use super::super::keymap::Action;
-use super::super::state::State;
+use super::super::state::{Editing, State};
 use super::{Effect, command as run};
 use crate::config::commands::CommandDef;
 use crate::protocol::{Delivery, Millis, NoticeLevel, Op, QueueEdit, QueueItem};
@@ -219,6 +219,7 @@ pub(super) fn submit(state: &mut State, delivery: Delivery, now: Millis) -> Vec<
     }
     let input = state.composer.take();
     let mut effects = sending(state, &text);
+    effects.extend(to_where_it_stood(state));
     let shell = text
         .strip_prefix('!')
         .filter(|_| delivery != Delivery::FollowUp);
@@ -234,13 +235,19 @@ pub(super) fn submit(state: &mut State, delivery: Delivery, now: Millis) -> Vec<
     effects
 }
 
-/// False, and said, if this session is only read here.
+/// False, and said, if this session is only read here or an edited prompt has to wait.
 fn may_write(state: &mut State, now: Millis) -> bool {
     if state.session.read_only {
-        let sentence = "This session is open in another window: /fork goes on in a copy.";
+        let sentence = "This session can only be read here: /fork goes on in a copy.";
         state.say(NoticeLevel::Warning, sentence, now);
+        return false;
     }
-    !state.session.read_only
+    if state.session.editing.is_some() && state.is_running() {
+        let sentence = "A turn is running: press Esc to stop it, then send the edited prompt.";
+        state.say(NoticeLevel::Warning, sentence, now);
+        return false;
+    }
+    true
 }
 
 /// What was written is on its way: it shows until the agent has it, and joins the history.
@@ -270,6 +277,7 @@ fn own_command(state: &mut State, text: &str, delivery: Delivery, now: Millis) -
     let model = command.model.clone().map(Op::SetModel);
     state.composer.offers.used(&name);
     let mut effects = sending(state, text);
+    effects.extend(to_where_it_stood(state));
     effects.extend(agent.into_iter().chain(model).map(Effect::Op));
     effects.push(Effect::Op(Op::Prompt { input, delivery }));
     effects
@@ -280,6 +288,25 @@ fn takes_words(command: &CommandDef) -> bool {
     !command.hint.is_empty()
         || command.template.contains("$ARGUMENTS")
         || command.template.contains("$1")
+}
+
+/// An earlier prompt that was edited goes where it stood: what followed it stays on its own branch.
+fn to_where_it_stood(state: &mut State) -> Vec<Effect> {
+    let Some(Editing { message, branch }) = state.session.editing.take() else {
+        return Vec::new();
+    };
+    let (files, confirmed) = (false, true);
+    let switch = branch.map(|tip| Op::SwitchBranch {
+        tip,
+        files,
+        confirmed,
+    });
+    let back = Op::Rewind {
+        to: message,
+        files,
+        confirmed,
+    };
+    switch.into_iter().chain([back]).map(Effect::Op).collect()
 }
 
 /// Enter on nothing: what is paused or was cut goes on.

@@ -13,5 +13,6 @@ mod frames;
 mod keys;
 mod lists;
 mod reports;
+mod sessions;
 mod sizes;
 mod vim;
