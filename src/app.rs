@@ -263,7 +263,14 @@ pub fn offers(ground: &Ground) -> Offers {
     let (config, worktree) = (&ground.paths.config_dir, &ground.worktree);
     let folders = agents::folders(config, worktree, ground.trusted, "commands");
     let mut warnings = Vec::new();
+    let agent_folders = agents::folders(config, worktree, ground.trusted, "agents");
+    let chosen = |kind| matches!(kind, agents::AgentKind::Primary | agents::AgentKind::Both);
+    let known = agents::agents(&agent_folders, &mut warnings).into_iter();
     Offers {
+        agents: known
+            .filter(|agent| chosen(agent.kind))
+            .map(|agent| (agent.name, agent.description))
+            .collect(),
         recent: Vec::new(),
         commands: commands::commands(&folders, &mut warnings),
         skills: skills::skills(

@@ -16,6 +16,8 @@ pub struct Offers {
     pub commands: Vec<CommandDef>,
     /// Skills.
     pub skills: Vec<SkillDef>,
+    /// Agents for a session, each with when to use it.
+    pub agents: Vec<(String, String)>,
 }
 
 impl Offers {

@@ -432,7 +432,9 @@ impl Looping {
             }
             Effect::Notify(what) => {
                 let what = format!("dunlin: {what}");
-                self.screen.also(&osc::notification(&Safe::strip(&what)));
+                let kitty = std::env::var_os("KITTY_WINDOW_ID").is_some();
+                self.screen
+                    .also(&osc::notification(&Safe::strip(&what), kitty));
             }
         }
     }

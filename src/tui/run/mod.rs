@@ -195,10 +195,27 @@ pub(super) fn now() -> Millis {
     Millis::try_from(since.as_millis()).unwrap_or(Millis::MAX)
 }
 
-/// True if the environment asks for output that a screen reader can follow.
+/// True if the environment asks for output that a screen reader can follow, or one is at work on the
+/// console (speakup, brltty) or around us (Emacspeak).
 fn wants_lines() -> bool {
-    let get = |name| std::env::var(name).unwrap_or_default();
-    !matches!(get("ACCESSIBLE").as_str(), "" | "0") || get("TERM") == "dumb"
+    let get = |name: &str| std::env::var(name).unwrap_or_default();
+    let console = || {
+        let readers = [
+            "/sys/accessibility/speakup/synth",
+            "/run/brltty.pid",
+            "/run/brltty/brltty.pid",
+        ];
+        readers
+            .iter()
+            .any(|path| std::path::Path::new(path).exists())
+    };
+    reads_aloud(&get) || (get("TERM") == "linux" && console())
+}
+
+/// What the environment alone says about it.
+fn reads_aloud(get: &dyn Fn(&str) -> String) -> bool {
+    let asked = !matches!(get("ACCESSIBLE").as_str(), "" | "0" | "false");
+    asked || get("TERM") == "dumb" || !get("EMACSPEAK_DIR").is_empty()
 }
 
 /// Colours by the environment; `NO_COLOR` wins.
@@ -226,4 +243,18 @@ fn ascii_only() -> bool {
         .or_else(|| get("LANG"));
     let plain = locale.is_some_and(|name| name == "C" || name == "POSIX");
     plain || get("TERM").is_some_and(|term| term == "linux" || term == "vt100")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn screen_readers_and_dumb_terminals_get_lines() {
+        let with = |name: &'static str, value: &'static str| {
+            reads_aloud(&move |asked: &str| if asked == name { value } else { "" }.to_owned())
+        };
+        assert!(with("ACCESSIBLE", "1") && with("TERM", "dumb") && with("EMACSPEAK_DIR", "/e"));
+        assert!(!with("ACCESSIBLE", "0") && !with("TERM", "xterm-256color") && !with("LANG", "C"));
+    }
 }

@@ -211,9 +211,11 @@ fn agent(state: &mut State, rest: &str) -> Vec<Effect> {
     if !rest.is_empty() {
         return vec![Effect::Op(Op::SetAgent(rest.to_owned()))];
     }
-    let known = [("build", "reads, writes and runs"), ("plan", "reads only")];
-    let names = known.map(|(name, says)| (name.to_owned(), says, Op::SetAgent(name.to_owned())));
-    pick(state, "Agent", names.into())
+    let known = state.composer.offers.agents.clone();
+    let names = known
+        .iter()
+        .map(|(name, says)| (name.clone(), says.as_str(), Op::SetAgent(name.clone())));
+    pick(state, "Agent", names.collect())
 }
 
 /// The reasoning effort as the model's label says it.

@@ -35,6 +35,7 @@ fn offers() -> Offers {
             skill("release", "How we release"),
             skill("review", "How we review"),
         ],
+        agents: vec![("docs".to_owned(), "Writes the manual".to_owned())],
     }
 }
 
@@ -114,6 +115,23 @@ fn a_command_of_the_users_own_is_completed_and_becomes_its_page() {
     );
     world.tui.press("↑");
     assert_eq!(world.tui.state.composer.expanded(), "/git/review main");
+}
+
+#[test]
+fn an_agent_of_the_users_own_is_offered() {
+    let mut world = knowing(Known {
+        offers: offers(),
+        ..Known::default()
+    });
+    world.tui.type_text("/agent");
+    world.tui.press("enter");
+    let screen = world.tui.screen();
+    assert!(
+        screen.contains("docs") && screen.contains("Writes the manual"),
+        "{screen}"
+    );
+    world.tui.press("enter");
+    assert_eq!(world.tui.ops(), [Op::SetAgent("docs".to_owned())]);
 }
 
 #[test]
