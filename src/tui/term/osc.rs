@@ -104,8 +104,8 @@ mod tests {
     #[test]
     fn a_notification_is_one_string_whatever_it_says() {
         let hostile = Safe::strip("done\x1b]52;c;ZXZpbA==\x07\nnow");
-        assert_eq!(notification(&hostile, false), "\x1b]9;donenow\x1b\\\x07");
-        assert_eq!(notification(&hostile, true), "\x1b]99;;donenow\x1b\\\x07");
+        assert_eq!(notification(&hostile, false), "\x1b]9;done now\x1b\\\x07");
+        assert_eq!(notification(&hostile, true), "\x1b]99;;done now\x1b\\\x07");
     }
 
     #[test]
