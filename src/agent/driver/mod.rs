@@ -21,6 +21,7 @@ mod perform;
 mod ports;
 mod reading;
 mod recall;
+mod rules;
 mod sessions;
 mod tapes;
 mod tools;
@@ -255,6 +256,7 @@ impl Agent {
                 self.flush();
                 if let Input::ToolEnded { part, .. } = &input {
                     self.active.tools.remove(part);
+                    self.look_for_rules(*part);
                 }
                 self.input(input);
             }
