@@ -194,7 +194,8 @@ pub(super) fn written_by(tool: &ToolPart) -> Vec<String> {
     }
 }
 
-fn path_of(input: &Value) -> Option<String> {
+/// The file that a call names.
+pub(super) fn path_of(input: &Value) -> Option<String> {
     let path = input.get("file_path").or_else(|| input.get("path"))?;
     let path = path.as_str()?;
     Some(path.strip_prefix("./").unwrap_or(path).to_owned())

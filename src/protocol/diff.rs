@@ -26,6 +26,8 @@ pub enum DiffScope {
     Session,
     /// The last step.
     Step,
+    /// Since the user's last commit, whoever changed it.
+    Head,
 }
 
 /// The answer to `Op::Diff`.
@@ -54,6 +56,9 @@ pub struct FileDiff {
     /// True if the contents are not text; then there are no hunks.
     #[serde(default)]
     pub binary: bool,
+    /// Lines of the file as it is now, unchanged ones too; 0 if it is gone or no text.
+    #[serde(default)]
+    pub lines: u32,
     /// The changed places, with context.
     pub hunks: Vec<Hunk>,
 }

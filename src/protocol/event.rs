@@ -6,8 +6,8 @@
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Ask, AskId, ContextGauge, DiffReport, Fault, Message, MessageId, Millis, Mode, ModelRef, Part,
-    PartId, QueueId, QueueState, SessionInfo, SessionSummary, Tokens,
+    Ask, AskId, ContextGauge, DiffReport, Fault, FileDiff, Message, MessageId, Millis, Mode,
+    ModelRef, Part, PartId, QueueId, QueueState, SessionInfo, SessionSummary, Tokens,
 };
 
 /// Why a turn ended.
@@ -312,6 +312,12 @@ pub enum Event {
     /// Answer to `Op::Diff`.
     #[serde(rename = "diff")]
     Diff(DiffReport),
+    /// Answer to `Op::DiffFile`: one hunk that holds the whole file.
+    #[serde(rename = "diff.file")]
+    DiffFile {
+        /// The file.
+        file: FileDiff,
+    },
     /// Answer to an unconfirmed `Op::Undo`.
     #[serde(rename = "undo.preview")]
     UndoPreview {

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Answer, AskId, DiffScope, Effort, FilePart, MessageId, Mode, ModelRef, PartId, QueueId,
+    Answer, AskId, DiffScope, Effort, FilePart, Hunk, MessageId, Mode, ModelRef, PartId, QueueId,
     SessionId,
 };
 
@@ -109,6 +109,23 @@ pub enum Op {
     },
     /// Ask for changes; answered by `Event::Diff`.
     Diff(DiffScope),
+    /// Ask for one file's changes with all its unchanged lines; answered by `Event::DiffFile`.
+    DiffFile {
+        /// Compared with what.
+        scope: DiffScope,
+        /// Path relative to the worktree, as in the report.
+        path: String,
+    },
+    /// Take back one changed place of a file; answered by another `Event::Diff`. `Redo` brings it
+    /// back.
+    UndoHunk {
+        /// The scope of the report it was seen in.
+        scope: DiffScope,
+        /// Path relative to the worktree, as in the report.
+        path: String,
+        /// The place as it was seen.
+        hunk: Hunk,
+    },
     /// Ask for the context report; answered by `Event::Context`.
     Context,
     /// Change the permission mode.

@@ -3,11 +3,11 @@
 //! Called by the owner with two blobs' ids; the line work is libgit2's, in `repo`. Files that are
 //! too large to be compared line by line count as binary.
 
-use super::path;
-use super::record::SnapshotError;
+use super::record::{FileWrite, SnapshotError};
 use super::repo::{self, Repo};
 use super::tree::{Blob, Change, LINK};
-use crate::protocol::{FileDiff, FileStatus, PatchFile};
+use super::{hunk, path};
+use crate::protocol::{FileDiff, FileStatus, Hunk, PatchFile};
 
 /// Contents above this are not compared line by line.
 const MAX_TEXT: u64 = 4 << 20;
@@ -68,12 +68,46 @@ fn counts(old: &[u8], new: &[u8]) -> Result<(u32, u32), SnapshotError> {
     Ok(repo::line_counts(old, new)?.unwrap_or((0, 0)))
 }
 
+/// The write that one hunk of a change stands for: from what it leaves to what is there now. None if
+/// the contents are not texts or do not read as the hunk says.
+pub(super) fn hunk(
+    repo: &Repo,
+    change: &Change,
+    wanted: &Hunk,
+) -> Result<Option<FileWrite>, SnapshotError> {
+    let Some([old, new]) = contents(repo, change)? else {
+        return Ok(None);
+    };
+    let Some(bytes) = hunk::back(&old, &new, wanted) else {
+        return Ok(None);
+    };
+    let before = match (change.before, change.after) {
+        // All of a change: the file is as it was, mode and absence too.
+        (before, _) if bytes == old => before,
+        (_, Some(now)) => Some(Blob {
+            id: repo.put_blob(&bytes, true)?,
+            mode: now.mode,
+        }),
+        (before, None) => before,
+    };
+    Ok(Some(FileWrite {
+        path: path::to_text(&change.path),
+        before: before.map(Into::into),
+        after: change.after.map(Into::into),
+    }))
+}
+
 /// One file's hunks.
 pub(super) fn file(repo: &Repo, change: &Change, context: u32) -> Result<FileDiff, SnapshotError> {
     let same = change.before.map(|b| b.id) == change.after.map(|b| b.id);
+    let mut lines = 0;
     let hunks = match contents(repo, change)? {
         _ if same => Some(Vec::new()),
-        Some([old, new]) => repo::hunks(&old, &new, context)?,
+        Some([old, new]) => {
+            let open = u32::from(new.last().is_some_and(|&byte| byte != b'\n'));
+            lines = memchr::memchr_iter(b'\n', &new).count() as u32 + open;
+            repo::hunks(&old, &new, context)?
+        }
         None => None,
     };
     let count = |kind| {
@@ -86,6 +120,7 @@ pub(super) fn file(repo: &Repo, change: &Change, context: u32) -> Result<FileDif
         added: count(crate::protocol::LineKind::Added),
         removed: count(crate::protocol::LineKind::Removed),
         binary: hunks.is_none(),
+        lines,
         hunks: hunks.unwrap_or_default(),
     })
 }

@@ -16,7 +16,7 @@ use super::gc::{self, GcReport};
 use super::owner::Owner;
 use super::record::{FileWrite, Hints, Restored, SnapshotError, SnapshotState, Taken};
 use crate::config::used::SnapshotSettings;
-use crate::protocol::{FileDiff, PatchFile, SnapshotId};
+use crate::protocol::{FileDiff, Hunk, PatchFile, SnapshotId};
 
 /// A piece of work; it answers by itself.
 type Job = Box<dyn FnOnce(&mut Owner) + Send>;
@@ -123,6 +123,39 @@ impl Snapshots {
         let (from, to) = (from.clone(), to.clone());
         self.ask(move |owner| owner.diff(&from, &to, context_lines))
             .await
+    }
+
+    /// What changed in one file, with so many unchanged lines around each place.
+    pub async fn file_diff(
+        &self,
+        from: &SnapshotId,
+        to: &SnapshotId,
+        file: (&str, u32),
+    ) -> Result<Option<FileDiff>, SnapshotError> {
+        let (from, to) = (from.clone(), to.clone());
+        let (path, context) = (file.0.to_owned(), file.1);
+        self.ask(move |owner| owner.file_diff(&from, &to, (&path, context)))
+            .await
+    }
+
+    /// One hunk of such a change as a write: handed to `restore`, that hunk alone is taken back.
+    /// None if the file does not read as the hunk says.
+    pub async fn hunk(
+        &self,
+        from: &SnapshotId,
+        to: &SnapshotId,
+        place: (&str, &Hunk),
+    ) -> Result<Option<FileWrite>, SnapshotError> {
+        let (from, to) = (from.clone(), to.clone());
+        let (path, hunk) = (place.0.to_owned(), place.1.clone());
+        self.ask(move |owner| owner.hunk(&from, &to, (&path, &hunk)))
+            .await
+    }
+
+    /// What the worktree is in the user's last commit; none without a commit. It can be compared
+    /// with snapshots, but nothing keeps it from the user's own garbage collection.
+    pub async fn head(&self) -> Result<Option<SnapshotId>, SnapshotError> {
+        self.ask(|owner| owner.head()).await
     }
 
     /// What an interval wrote, file by file, to be recorded with the tool call that ran in it.

@@ -13,6 +13,8 @@ mod diff;
 mod disk;
 mod gc;
 mod handle;
+mod head;
+mod hunk;
 mod owner;
 mod pass;
 mod path;

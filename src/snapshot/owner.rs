@@ -10,6 +10,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use super::diff;
+use super::head;
 use super::pass::{How, Pass};
 use super::path;
 use super::place::{self, Place};
@@ -23,7 +24,7 @@ use super::tree::{self, Blob, Change, Id};
 use super::undo;
 use super::visit::Worktree;
 use crate::config::used::SnapshotSettings;
-use crate::protocol::{FileDiff, PatchFile, SnapshotId};
+use crate::protocol::{FileDiff, Hunk, PatchFile, SnapshotId};
 
 /// Above this many changed files a snapshot relies on the user's objects instead of copying.
 const OWN_LIMIT: usize = 512;
@@ -356,6 +357,45 @@ impl Owner {
         let changes = self.changes(from, to)?;
         let of = |c: &Change| diff::file(&self.repo, c, context);
         changes.iter().map(of).collect()
+    }
+
+    /// One file's change with so many lines around it; none if the file is the same in both.
+    pub(super) fn file_diff(
+        &self,
+        from: &SnapshotId,
+        to: &SnapshotId,
+        file: (&str, u32),
+    ) -> Result<Option<FileDiff>, SnapshotError> {
+        let (wanted, context) = file;
+        let changes = self.changes(from, to)?;
+        let change = changes.iter().find(|c| path::to_text(&c.path) == wanted);
+        change
+            .map(|c| diff::file(&self.repo, c, context))
+            .transpose()
+    }
+
+    /// The write that one hunk stands for, to be handed to `restore`.
+    pub(super) fn hunk(
+        &self,
+        from: &SnapshotId,
+        to: &SnapshotId,
+        place: (&str, &Hunk),
+    ) -> Result<Option<FileWrite>, SnapshotError> {
+        let (wanted, hunk) = place;
+        let changes = self.changes(from, to)?;
+        let change = changes.iter().find(|c| path::to_text(&c.path) == wanted);
+        match change {
+            Some(change) => diff::hunk(&self.repo, change, hunk),
+            None => Ok(None),
+        }
+    }
+
+    /// The tree of the user's last commit; none if there is none.
+    pub(super) fn head(&self) -> Result<Option<SnapshotId>, SnapshotError> {
+        let Some(git) = &self.place.git else {
+            return Ok(None);
+        };
+        Ok(head::tree(git, &self.repo)?.map(snapshot_id))
     }
 
     /// What an interval wrote. Files that only came into view or went out of it are left out.

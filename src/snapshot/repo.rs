@@ -170,6 +170,11 @@ impl Repo {
         Ok(object.data().to_vec())
     }
 
+    /// The bytes of a commit.
+    pub(super) fn commit(&self, wanted: Id) -> Result<Vec<u8>, SnapshotError> {
+        self.read(wanted, ObjectType::Commit, "commit")
+    }
+
     /// The bytes of a tree or a blob, with `true` for a tree; none for anything else.
     pub(super) fn tree_or_blob(&self, wanted: Id) -> Option<(bool, Vec<u8>)> {
         let object = self.view.read(oid(wanted).ok()?).ok()?;

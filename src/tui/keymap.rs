@@ -197,6 +197,11 @@ actions! {
     FileBefore Diff "file-before" "← h" "file before";
     FileAfter Diff "file-after" "→ l" "file after";
     DiffScopeNext Diff "diff-scope" "tab" "turn, session or step";
+    DiffHead Diff "diff-head" "v" "compare with the last commit";
+    DiffSplit Diff "diff-split" "s" "side by side or one below the other";
+    DiffWrap Diff "diff-wrap" "w" "break long lines";
+    DiffShow Diff "diff-show" "enter" "show the unchanged lines";
+    DiffUndo Diff "diff-undo" "u" "take the hunk back";
     DiffOpen Diff "diff-open" "o" "open in the editor";
     DiffCopy Diff "diff-copy" "y" "copy the hunk";
     DiffComment Diff "diff-comment" "c" "say something about the hunk";
@@ -204,7 +209,9 @@ actions! {
 
     PruneNow Inspector "prune-now" "p" "prune now";
     CompactNow Inspector "compact-now" "c" "compact now";
-    RestorePruned Inspector "restore-pruned" "r" "restore pruned outputs";
+    RestorePruned Inspector "restore-pruned" "r" "restore the outputs of a pruning";
+    ContextDetails Inspector "context-details" "enter" "what the event did";
+    ContextExport Inspector "context-export" "x" "write the report to a file";
 
     PagerUp Pager "pager-up" "↑ k" "up";
     PagerDown Pager "pager-down" "↓ j" "down";

@@ -369,6 +369,7 @@ impl Plain {
             Command::Diff => Op::Diff(match rest.as_str() {
                 "session" => DiffScope::Session,
                 "step" => DiffScope::Step,
+                "head" => DiffScope::Head,
                 _ => DiffScope::Turn,
             }),
             Command::Compact => Op::Compact { focus: rest },

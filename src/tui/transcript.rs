@@ -194,20 +194,26 @@ impl Transcript {
             }
             Event::Status(status) => {
                 if let Phase::Compacting { messages, tokens } = status.phase {
-                    compaction::figures(list, compaction::Figures::Running { messages, tokens });
+                    let output = status.turn_output;
+                    let running = compaction::Figures::Running {
+                        messages,
+                        tokens,
+                        output,
+                    };
+                    compaction::figures(list, running);
                 }
                 return false;
             }
             Event::Asked { ask } => {
                 let Some(part) = ask.part else { return false };
                 self.asks.insert(ask.id, part);
-                calls::asked(list, part, true);
+                calls::asked(list, part, Some(&ask.body));
             }
             Event::AskClosed { ask } => {
                 let Some(part) = self.asks.remove(ask) else {
                     return false;
                 };
-                calls::asked(list, part, false);
+                calls::asked(list, part, None);
             }
             _ => return false,
         }
@@ -365,6 +371,11 @@ impl Transcript {
         }
         self.asked_older = Some(oldest);
         Some(oldest)
+    }
+
+    /// Finished highlighting, which overlays share.
+    pub const fn highlights(&self) -> &Highlights {
+        &self.highlights
     }
 
     /// Takes in highlighting results and hands new work to the worker, which starts with the first

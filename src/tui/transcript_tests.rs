@@ -772,6 +772,26 @@ fn search_counts_shows_and_unfolds() {
 }
 
 #[test]
+fn a_search_reads_over_markup_and_row_breaks() {
+    let mut talk = Talk::new();
+    talk.user("go");
+    talk.add(said(
+        "The **resize** `test` flakes. And further down the same resize test flakes again, every time it runs.",
+    ));
+    assert_eq!(talk.transcript.find("resize test"), 2);
+    let (_, buffer) = talk.buffer(40, 12);
+    let marked = |y: u16| -> String {
+        (0..40)
+            .filter(|x| buffer[(*x, y)].modifier.contains(Modifier::REVERSED))
+            .map(|x| buffer[(x, y)].symbol())
+            .collect()
+    };
+    let marks: Vec<String> = (0..12).map(marked).filter(|row| !row.is_empty()).collect();
+    assert_eq!(marks.concat().replace(' ', ""), "resizetestresizetest");
+    assert!(marks.len() >= 2, "{marks:?}");
+}
+
+#[test]
 fn a_rewind_takes_its_cells_away() {
     let mut talk = long(3);
     let tip = talk.message;

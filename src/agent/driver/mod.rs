@@ -7,6 +7,7 @@
 mod active;
 mod asking;
 mod branch;
+mod changes;
 mod children;
 mod files;
 mod follower;

@@ -4,7 +4,7 @@ use super::{Agent, Back};
 use crate::agent::input::Input;
 use crate::context::{inspect, tokens};
 use crate::protocol::{Event, NoticeLevel, Op, OutputRef, PartBody, PartId, ToolState};
-use crate::session::{Commit, Record};
+use crate::session::{Commit, Record, SessionStore};
 
 /// Most bytes of a full output that are sent to a front end.
 const OUTPUT_BYTES: usize = 8 << 20;
@@ -47,6 +47,8 @@ impl Agent {
             Op::Redo => self.redo().await,
             Op::Rewind { to, files } => self.rewind(to, files).await,
             Op::Diff(scope) => self.diff(scope),
+            Op::DiffFile { scope, path } => self.diff_file(scope, path),
+            Op::UndoHunk { scope, path, hunk } => self.undo_hunk(scope, path, hunk).await,
             Op::Context => self.report_context(),
             Op::SetMode(mode) => {
                 self.input(Input::SetMode(mode));
@@ -76,6 +78,7 @@ impl Agent {
                     drop(back.send(Back::Event(finder.find(&query, generation))));
                 });
             }
+            Op::Export { format, path } if format == "context" => self.export_context(path),
             Op::Export { format, path } => self.export(&format, path),
             Op::ReadOutput(part) => self.read_output(part),
             Op::Watch(session) => self.watch(session, true),
@@ -154,6 +157,42 @@ impl Agent {
     }
 
     fn report_context(&self) {
+        let Some(report) = self.context_report() else {
+            return;
+        };
+        self.active
+            .announce(&self.ports, vec![Event::Context { report }]);
+    }
+
+    /// Writes the context report to a file of the worktree.
+    fn export_context(&self, path: Option<String>) {
+        let Some(report) = self.context_report() else {
+            return;
+        };
+        let session = self.active.store.as_ref().map(SessionStore::id);
+        let name = path.unwrap_or_else(|| match session {
+            Some(id) => format!("context-{id}.json"),
+            None => "context.json".to_owned(),
+        });
+        let target = self.ports.worktree.join(&name);
+        let back = self.active.back.clone();
+        self.ports.beside(move || {
+            let text = format!("{report:#}\n");
+            let (level, text) = match std::fs::write(&target, text) {
+                Ok(()) => (
+                    NoticeLevel::Info,
+                    format!("Exported to {}.", target.display()),
+                ),
+                Err(error) => (
+                    NoticeLevel::Error,
+                    format!("{} could not be written: {error}", target.display()),
+                ),
+            };
+            drop(back.send(Back::Event(Event::Notice { level, text })));
+        });
+    }
+
+    fn context_report(&self) -> Option<serde_json::Value> {
         let turn = &self.active.turn;
         let overhead = self.overhead();
         let model = turn.info().model.to_string();
@@ -167,12 +206,9 @@ impl Agent {
             misses: self.active.ledger.misses(),
             cost: turn.spent().cost(),
         });
-        match serde_json::to_value(&report) {
-            Ok(report) => self
-                .active
-                .announce(&self.ports, vec![Event::Context { report }]),
-            Err(error) => tracing::error!(%error, "the context report does not serialise"),
-        }
+        serde_json::to_value(&report)
+            .inspect_err(|error| tracing::error!(%error, "the context report does not serialise"))
+            .ok()
     }
 
     /// Estimated tokens of what every request begins with.

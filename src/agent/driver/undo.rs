@@ -3,17 +3,12 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::Agent;
 use super::branch::Tip;
-use super::{Agent, Back};
 use crate::context::Entry;
-use crate::protocol::{
-    DiffReport, DiffScope, Event, Message, MessageId, NoticeLevel, Part, PartBody, SnapshotId,
-};
+use crate::protocol::{Event, Message, MessageId, NoticeLevel, Part};
 use crate::session::{Commit, Record};
-use crate::snapshot::{FileWrite, Hints, SnapshotState};
-
-/// Context lines of a diff.
-const CONTEXT_LINES: u32 = 3;
+use crate::snapshot::{FileWrite, SnapshotState};
 
 /// An undo that can be taken back.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -21,6 +16,9 @@ pub(crate) struct Undone {
     messages: Vec<Message>,
     parts: Vec<Part>,
     writes: Vec<FileWrite>,
+    /// The newest message when files alone were taken back (one hunk); else the messages say it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    tip: Option<MessageId>,
 }
 
 impl Agent {
@@ -129,9 +127,23 @@ impl Agent {
             messages: taken.iter().map(|e| e.message.clone()).collect(),
             parts: taken.into_iter().flat_map(|e| e.parts).collect(),
             writes,
+            tip: None,
         });
         let event = Event::BranchChanged { tip, prompt };
         self.write_branch(Tip { tip, newest }, vec![event]);
+    }
+
+    /// Keeps what a hunk's undo did, so that a redo brings it back.
+    pub(super) fn keep_undone_files(&mut self, writes: Vec<FileWrite>) {
+        let newest = self.newest_message();
+        let tip = self.active.turn.conversation().tip().map(|e| e.message.id);
+        self.active.undone.push(Undone {
+            messages: Vec::new(),
+            parts: Vec::new(),
+            writes,
+            tip,
+        });
+        self.write_branch(Tip { tip, newest }, Vec::new());
     }
 
     /// The newest message of the session, on whichever branch.
@@ -171,12 +183,14 @@ impl Agent {
     /// `/redo`: brings back what the last undo took, if nothing was said since.
     pub(super) async fn redo(&mut self) {
         let tip = self.active.turn.conversation().tip().map(|e| e.message.id);
-        let fits = self.active.undone.last().is_some_and(|undone| {
-            undone
-                .messages
-                .first()
-                .is_some_and(|first| first.parent == tip)
-        });
+        let fits = self
+            .active
+            .undone
+            .last()
+            .is_some_and(|undone| match undone.messages.first() {
+                Some(first) => first.parent == tip,
+                None => undone.tip == tip,
+            });
         if !fits || self.active.turn.is_running() {
             self.notice(NoticeLevel::Info, "There is nothing to redo.");
             return;
@@ -205,6 +219,15 @@ impl Agent {
                 }
             }
         }
+        if undone.messages.is_empty() {
+            let tip = Tip {
+                tip,
+                newest: self.newest_message(),
+            };
+            self.write_branch(tip, Vec::new());
+            self.notice(NoticeLevel::Info, "The change is back.");
+            return;
+        }
         let conversation = crate::context::Conversation::from_history(
             undone.messages.clone(),
             undone.parts.clone(),
@@ -221,61 +244,6 @@ impl Agent {
         self.write_branch(Tip { tip, newest }, events);
     }
 
-    /// `/diff`: what changed since the turn, the session or the last step began.
-    pub(super) fn diff(&self, scope: DiffScope) {
-        let Some(from) = self.first_snapshot(scope) else {
-            let notes = match self.ports.snapshots.state() {
-                SnapshotState::Off(reason) => vec![reason],
-                _ => vec!["Nothing has changed yet: no step has begun.".to_owned()],
-            };
-            let report = DiffReport {
-                scope,
-                files: Vec::new(),
-                notes,
-            };
-            self.active.announce(&self.ports, vec![Event::Diff(report)]);
-            return;
-        };
-        let snapshots = self.ports.snapshots.clone();
-        let back = self.active.back.clone();
-        tokio::spawn(async move {
-            let report = async {
-                let now = snapshots
-                    .take(Hints {
-                        unknown: true,
-                        ..Hints::default()
-                    })
-                    .await?;
-                let files = snapshots.diff(&from, &now.tree, CONTEXT_LINES).await?;
-                Ok::<_, crate::snapshot::SnapshotError>(DiffReport {
-                    scope,
-                    files,
-                    notes: now.notices,
-                })
-            };
-            let event = match report.await {
-                Ok(report) => Event::Diff(report),
-                Err(error) => Event::Notice {
-                    level: NoticeLevel::Error,
-                    text: format!("The changes could not be read. {error}"),
-                },
-            };
-            drop(back.send(Back::Event(event)));
-        });
-    }
-
-    /// The tree that a scope begins with.
-    fn first_snapshot(&self, scope: DiffScope) -> Option<SnapshotId> {
-        let conversation = self.active.turn.conversation();
-        let entries = conversation.entries();
-        let from = match scope {
-            DiffScope::Session => 0,
-            DiffScope::Turn => conversation.prompts().last().copied()?,
-            DiffScope::Step => entries.iter().rposition(|e| start_of(e).is_some())?,
-        };
-        entries.get(from..)?.iter().find_map(start_of)
-    }
-
     pub(super) fn notice(&self, level: NoticeLevel, text: &str) {
         let notice = Event::Notice {
             level,
@@ -283,11 +251,4 @@ impl Agent {
         };
         self.active.announce(&self.ports, vec![notice]);
     }
-}
-
-fn start_of(entry: &Entry) -> Option<SnapshotId> {
-    entry.parts.iter().find_map(|p| match &p.body {
-        PartBody::StepStart { snapshot } => snapshot.clone(),
-        _ => None,
-    })
 }

@@ -1,9 +1,9 @@
-//! What the report counts over a whole branch: outputs, steps, prunings, compactions.
+//! What the report counts over a whole branch: outputs, steps, costs.
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::Large;
 use super::warnings::Pace;
-use super::{Large, Moment, short};
 use crate::context::{Conversation, tokens};
 use crate::protocol::{ModelRef, Part, PartBody, Tokens, ToolPart, ToolState};
 
@@ -15,11 +15,6 @@ pub(super) struct Facts {
     /// Tokens of each model's steps.
     by_model: BTreeMap<ModelRef, Tokens>,
     pub(super) turns: usize,
-    pub(super) timeline: Vec<Moment>,
-    /// Estimated tokens by the instant at which they were pruned.
-    pub(super) prunings: BTreeMap<i64, u64>,
-    /// When each turn began.
-    pub(super) prompts: Vec<i64>,
     /// Turns in which the context overflowed.
     pub(super) overflowed: BTreeSet<usize>,
     pub(super) summary_cost: Option<f64>,
@@ -37,10 +32,7 @@ impl Facts {
             ..Self::default()
         };
         for (at, entry) in conversation.entries().iter().enumerate() {
-            if entry.is_prompt() {
-                facts.turns += 1;
-                facts.prompts.push(entry.message.created);
-            }
+            facts.turns += usize::from(entry.is_prompt());
             if entry.message.summary && entry.message.tokens.total() > 0 {
                 facts.summary_cost = facts
                     .summary_cost
@@ -61,38 +53,13 @@ impl Facts {
                             facts.requests.push(tokens.prompt());
                         }
                     }
-                    PartBody::Compaction {
-                        before,
-                        after,
-                        auto,
-                        ..
-                    } if *after > 0 => {
-                        if *auto {
-                            facts.overflowed.insert(facts.turns);
-                        }
-                        facts.timeline.push(Moment {
-                            turn: facts.turns,
-                            at: part.start,
-                            kind: "compacted",
-                            text: format!("compacted {} → {}", short(*before), short(*after)),
-                        });
+                    PartBody::Compaction { after, auto, .. } if *after > 0 && *auto => {
+                        facts.overflowed.insert(facts.turns);
                     }
                     _ => {}
                 }
             }
         }
-        for (at, tokens) in std::mem::take(&mut facts.prunings) {
-            // The turn that it happened in, not the one whose output went.
-            let turn = facts.prompts.iter().filter(|began| **began <= at).count();
-            let text = format!("pruned {}", short(tokens));
-            facts.timeline.push(Moment {
-                turn,
-                at,
-                kind: "pruned",
-                text,
-            });
-        }
-        facts.timeline.sort_by_key(|m| m.at);
         facts
     }
 
@@ -109,11 +76,9 @@ impl Facts {
         };
         self.truncated += usize::from(truncated.is_some());
         let tokens = tokens::of_text(output);
-        if let Some(when) = compacted_at {
+        if compacted_at.is_some() {
             self.pruned_parts += 1;
             self.pruned_tokens += tokens;
-            // Parts pruned in one go share the instant.
-            *self.prunings.entry(*when).or_insert(0) += tokens;
         } else if shown {
             large.push(Large {
                 part: part.id,
@@ -122,6 +87,7 @@ impl Facts {
                 tokens,
                 turn: self.turns,
                 superseded: false,
+                changed_in: None,
             });
         }
     }

@@ -1,14 +1,16 @@
 //! The context report behind `/context` and `dunlin inspect`.
 //!
-//! `report` makes it from a conversation; `facts` gathers what is counted over the branch, `warnings`
+//! `report` makes it from a conversation; `facts` gathers what is counted over the branch, `timeline` what happened to it, `warnings`
 //! says what is wrong, `text` writes it for a terminal. Pure; the JSON form is in docs/context.md.
 
 mod facts;
 mod text;
+mod timeline;
 mod warnings;
 
 pub use facts::cost_of;
 pub use text::{as_text, short};
+pub use timeline::Moment;
 
 use serde::{Deserialize, Serialize};
 
@@ -67,6 +69,8 @@ pub struct Report {
     pub cache_misses: Vec<Step>,
     /// Cost of summaries in USD; null if not known.
     pub summary_cost: Option<f64>,
+    /// Tokens that prunings and compactions freed in this session.
+    pub reclaimed: u64,
     /// Sentences about what is wrong.
     pub warnings: Vec<String>,
 }
@@ -144,19 +148,8 @@ pub struct Large {
     pub turn: usize,
     /// True if a later call made it worthless: the next pruning takes it.
     pub superseded: bool,
-}
-
-/// One event of the timeline.
-#[derive(Debug, Clone, Serialize)]
-pub struct Moment {
-    /// Turn, from 1.
-    pub turn: usize,
-    /// When, milliseconds since the epoch.
-    pub at: i64,
-    /// `pruned` or `compacted`.
-    pub kind: &'static str,
-    /// A line such as `compacted 190K → 45K`.
-    pub text: String,
+    /// The turn in which the file that was read was written since.
+    pub changed_in: Option<usize>,
 }
 
 /// What the report is made from.
@@ -210,9 +203,12 @@ pub fn report(source: &Source<'_>) -> Report {
     large.sort_by_key(|l: &Large| std::cmp::Reverse(l.tokens));
     large.truncate(10);
     let superseded = prune::superseded(source.conversation);
+    let changed = timeline::changed_since(source.conversation);
     for output in &mut large {
         output.superseded = superseded.contains(&output.part);
+        output.changed_in = changed.get(&output.part).copied();
     }
+    let timeline = timeline::timeline(source.conversation);
     let mut report = Report {
         model: source.model.to_owned(),
         strategy: source.strategy.to_owned(),
@@ -230,7 +226,8 @@ pub fn report(source: &Source<'_>) -> Report {
         cost: source.cost,
         distribution,
         largest: large,
-        timeline: facts.timeline.clone(),
+        reclaimed: timeline.iter().map(|moment| moment.freed).sum(),
+        timeline,
         request_sizes: Sizes::of(&facts.requests),
         requests: facts.requests.clone(),
         cache_misses: source.misses.clone(),

@@ -48,10 +48,10 @@ pub fn as_text(report: &Report) -> String {
         text.push_str(&format!("  {name:<22}{tokens:>10} {}\n", percent(tokens)));
     }
     for large in &report.largest {
-        let stale = if large.superseded {
-            "   superseded"
-        } else {
-            ""
+        let stale = match large.changed_in {
+            Some(turn) => format!("   stale: file changed in turn {turn}"),
+            None if large.superseded => "   superseded".to_owned(),
+            None => String::new(),
         };
         text.push_str(&format!(
             "  {:>8}  {:<6} {}   turn {}{stale}\n",

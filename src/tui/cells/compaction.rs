@@ -13,8 +13,11 @@ const BAR_AT: usize = 58;
 /// Columns of the bar.
 const BAR: usize = 30;
 
-/// Characters that a summary has, about: only the bar goes by it, and it never fills before the end.
-const EXPECTED: usize = 6_000;
+/// Tokens that a summary has, about: only the bar goes by it, and it never fills before the end.
+const EXPECTED: u64 = 1_800;
+
+/// Rows of the streaming summary that show: the newest.
+const SHOWN: usize = 8;
 
 /// A compaction.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -33,6 +36,10 @@ pub struct Compaction {
     pub keeping: String,
     /// The summary so far.
     pub summary: String,
+    /// Its tokens so far, as the provider counts them; 0 until known.
+    pub made: u64,
+    /// What the turn had put out when it began.
+    pub output_before: Option<u64>,
 }
 
 impl Compaction {
@@ -89,7 +96,10 @@ impl Compaction {
         }
         if !self.summary.trim().is_empty() {
             rows.push(Row::BLANK);
+            let begin = rows.len();
             self.text(cx, indent, &mut rows);
+            let over = (rows.len() - begin).saturating_sub(SHOWN);
+            rows.drain(begin..begin + over);
         }
         rows
     }
@@ -97,7 +107,8 @@ impl Compaction {
     fn bar(&self, cx: &Cx<'_>, line: &mut Styled) {
         let theme = cx.theme;
         line.pad(BAR_AT.saturating_sub(line.columns()).max(2));
-        let done = (self.summary.len() * BAR / EXPECTED).min(BAR - 1);
+        let tokens = self.made.max(self.summary.len() as u64 / 4);
+        let done = (tokens * BAR as u64 / EXPECTED).min(BAR as u64 - 1) as usize;
         let sign = |glyph: &str| glyph.chars().next().unwrap_or('-');
         line.repeat(sign(theme.glyphs.used), done, theme.accent());
         line.repeat(sign(theme.glyphs.bar_rest), BAR - done, theme.dim());

@@ -7,7 +7,7 @@ use super::tool::{Outcome, ToolFacts};
 use super::words;
 use crate::protocol::Hunk;
 use crate::tui::term::sanitise::Safe;
-use crate::tui::text::diff::{self, Shape};
+use crate::tui::text::diff::{self, Form, Shape};
 use crate::tui::text::{Row, Styled};
 
 /// Diff rows that show while it is folded.
@@ -154,8 +154,9 @@ impl Edit {
 
     fn diff(&self, cx: &Cx<'_>, rows: &mut Vec<Row>) {
         let narrow = cx.geometry.narrow;
+        let form = if narrow { Form::Narrow } else { Form::Cell };
         let shape = Shape {
-            narrow,
+            form,
             broken: cx.unfolded,
         };
         let path = self.facts.title.lines().next().unwrap_or_default();
@@ -175,7 +176,7 @@ impl Edit {
 }
 
 /// What the highlighter goes by: the extension, or the name of a file without one.
-pub(super) fn extension(path: &str) -> &str {
+pub(in crate::tui) fn extension(path: &str) -> &str {
     let name = path.rsplit(['/', '\\']).next().unwrap_or(path);
     match name.rsplit_once('.') {
         Some((stem, extension)) if !stem.is_empty() => extension,

@@ -141,7 +141,11 @@ impl Exec {
             cx.spin()
         };
         title.push(&self.facts.shown_title(), theme.default());
-        let time = cx.dim(&words::running(cx.now - self.facts.start));
+        let time = if self.facts.asked && !self.facts.asked_why.is_empty() {
+            Styled::of(&Safe::strip(&self.facts.asked_why), theme.amber())
+        } else {
+            cx.dim(&words::running(cx.now - self.facts.start))
+        };
         let mut rows = vec![cx.header(glyph, title, &[time])];
         let live = if cx.geometry.narrow { 1 } else { LIVE };
         let output = &self.facts.output;

@@ -28,6 +28,7 @@ pub use call::Call;
 pub use changes::Changes;
 pub use compaction::Compaction;
 pub use edit::Edit;
+pub(in crate::tui) use edit::extension;
 pub use exec::Exec;
 pub use explored::{Entry as ExploredEntry, Explored, Kind as ExploredKind};
 pub use failure::Failure;
@@ -119,6 +120,17 @@ impl Cell {
             Self::Task(cell) => cell.facts.outcome.is_running(),
             Self::Call(cell) => cell.facts.outcome.is_running(),
             Self::Compaction(cell) => cell.is_running(),
+            _ => false,
+        }
+    }
+
+    /// True while the user is asked about it.
+    pub const fn is_asked(&self) -> bool {
+        match self {
+            Self::Exec(cell) => cell.facts.asked,
+            Self::Edit(cell) => cell.facts.asked,
+            Self::Task(cell) => cell.facts.asked,
+            Self::Call(cell) => cell.facts.asked,
             _ => false,
         }
     }

@@ -104,6 +104,8 @@ pub struct ToolFacts {
     pub outcome: Outcome,
     /// True while the user is asked about it.
     pub asked: bool,
+    /// What the question says about it, e.g. `4th identical call`; may be empty.
+    pub asked_why: String,
     /// True if its output was pruned from the requests.
     pub pruned: bool,
     /// When it began.
@@ -122,6 +124,7 @@ impl ToolFacts {
             title: String::new(),
             outcome: Outcome::Running,
             asked: false,
+            asked_why: String::new(),
             pruned: false,
             start: began,
             end: began,

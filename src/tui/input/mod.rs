@@ -33,6 +33,8 @@ pub enum Reply {
     Background(u8, u8, u8),
     /// The kitty keyboard flags in force.
     Keyboard(u8),
+    /// Where the cursor stood after the signs of the width probe: columns that they took.
+    Width(u16),
     /// DA1: the end of the answers; every terminal sends it.
     Done,
 }

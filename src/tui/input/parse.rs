@@ -331,6 +331,8 @@ fn csi_meaning(text: &str, last: u8, held: Mods) -> Option<Input> {
         b'I' => Some(Input::Focus(true)),
         b'O' => Some(Input::Focus(false)),
         b'Z' => key(Code::Tab, mods.with(Mods::SHIFT)),
+        // The probe stands in the second row, so this is no F3 with modifiers.
+        b'R' if params.first == 2 => width(text).map(Input::Reply),
         b'P' | b'Q' | b'S' => key(Code::F(last - b'P' + 1), mods),
         // xterm's modifyOtherKeys: `27 ; modifiers ; character`.
         b'~' if params.first == 27 => kitty(params.third?, mods),
@@ -338,6 +340,12 @@ fn csi_meaning(text: &str, last: u8, held: Mods) -> Option<Input> {
         b'u' => kitty(params.first, mods),
         _ => key(arrow(last)?, mods),
     }
+}
+
+/// `2 ; column`: the cursor after the signs of the width probe, from 1.
+fn width(text: &str) -> Option<Reply> {
+    let column: u16 = text.split_once(';')?.1.parse().ok()?;
+    Some(Reply::Width(column.saturating_sub(1)))
 }
 
 /// `code:shifted:base ; mods:event ; text`.

@@ -79,13 +79,14 @@ fn a_key_that_comes_up_and_unknown_sequences_say_nothing() {
 
 #[test]
 fn replies_to_probes_are_not_typed_text() {
-    let bytes = b"x\x1b]11;rgb:1e1e/1e1e/2e2e\x1b\\\x1b[?1u\x1b[?62;4cy";
+    let bytes = b"x\x1b]11;rgb:1e1e/1e1e/2e2e\x1b\\\x1b[?1u\x1b[2;6R\x1b[?62;4cy";
     assert_eq!(
         one(bytes),
         vec![
             Input::Key(Key::plain(Code::Char('x'))),
             Input::Reply(Reply::Background(0x1e, 0x1e, 0x2e)),
             Input::Reply(Reply::Keyboard(1)),
+            Input::Reply(Reply::Width(5)),
             Input::Reply(Reply::Done),
             Input::Key(Key::plain(Code::Char('y'))),
         ]

@@ -168,7 +168,7 @@ impl Overlay {
             Self::Help(layer) => layer.draw(state, area, buf),
             Self::Pager(layer) => layer.draw(state, area, buf),
             Self::Undo(layer) => layer.draw(state, area, buf),
-            Self::Inspector(layer) => layer.draw(state, area, buf),
+            Self::Inspector(layer) => layer.draw(state, area, buf, now),
             Self::Queue(layer) => layer.draw(state, area, buf),
         }
     }
@@ -223,11 +223,23 @@ pub fn draw_rows<'a, I: Iterator<Item = &'a Row>>(rows: I, area: Rect, buf: &mut
 
 /// The footer of a layer: keys with what they do, and the closing key at the right.
 pub fn footer(state: &State, hints: &[(Action, &str)], close: Action) -> Row {
+    let alone: Vec<([Action; 1], &str)> = hints.iter().map(|(a, says)| ([*a], *says)).collect();
+    let hints: Vec<(&[Action], &str)> = alone.iter().map(|(a, says)| (&a[..], *says)).collect();
+    footer_of(state, &hints, close)
+}
+
+/// The same where actions share words: `↑↓ hunk`.
+pub fn footer_of(state: &State, hints: &[(&[Action], &str)], close: Action) -> Row {
     let theme = &state.theme;
     let mut row = Row::new();
-    for (action, says) in hints {
-        let key = state.keys.key(*action);
-        if key.is_empty() {
+    // What does not fit is left out as a whole, the last hint first.
+    let margins = if state.is_narrow() { 0 } else { 4 };
+    let closing = state.keys.key(close).chars().count() + " close".len() + 2;
+    let room = usize::from(state.terminal.size.0).saturating_sub(margins + closing);
+    for (actions, says) in hints {
+        let key: String = actions.iter().map(|a| state.keys.key(*a)).collect();
+        let wide = row.width() + 3 + key.chars().count() + 1 + says.len();
+        if key.is_empty() || wide > room {
             continue;
         }
         if row.width() > 0 {

@@ -152,6 +152,7 @@ pub fn run(start: Start) -> Result<Exit, TuiError> {
     }
     let _hook = guard.hook_panics();
     screen.enter()?;
+    screen.first(Guard::width_probe());
     // The questions to the terminal ride behind the first frame; answers come as input.
     screen.also(Guard::probe());
     screen.draw(&mut state, now())?;

@@ -50,6 +50,11 @@ impl Screen {
         Ok(())
     }
 
+    /// Bytes in front of the next frame.
+    pub(super) fn first(&mut self, bytes: &str) {
+        self.before.push_str(bytes);
+    }
+
     /// Gives the terminal back for a while.
     pub(super) fn leave(&mut self) {
         self.guard.leave();

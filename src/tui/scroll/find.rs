@@ -2,7 +2,63 @@
 //!
 //! Counting looks at what cells say, not at layouts, so it costs no wrapping.
 
+use std::ops::Range;
+
 use regex::{Regex, RegexBuilder};
+
+use crate::tui::text::{Join, Row};
+
+/// A piece of a hit: the row, and bytes of its line.
+pub type Piece = (usize, Range<usize>);
+
+/// The hits in rows of a layout, piece by piece: one that was wrapped has a piece in each row.
+pub fn hits(rows: &[Row], pattern: &Regex) -> Vec<Vec<Piece>> {
+    let mut found = Vec::new();
+    let mut from = 0;
+    while from < rows.len() {
+        let more = rows[from + 1..]
+            .iter()
+            .take_while(|row| row.join != Join::Line);
+        let to = from + 1 + more.count();
+        line_hits(rows, from..to, pattern, &mut found);
+        from = to;
+    }
+    found
+}
+
+/// The hits in one line that takes these rows.
+fn line_hits(rows: &[Row], line: Range<usize>, pattern: &Regex, found: &mut Vec<Vec<Piece>>) {
+    let mut text = String::new();
+    // Where each row's part begins in the text, and in the row.
+    let mut parts: Vec<(usize, usize, usize)> = Vec::with_capacity(line.len());
+    for at in line {
+        let row = &rows[at];
+        let cut = if parts.is_empty() { 0 } else { row.gutter };
+        if row.join == Join::Space {
+            text.push(' ');
+        }
+        parts.push((at, text.len(), cut));
+        text.push_str(row.line.as_str().get(cut..).unwrap_or_default());
+    }
+    for hit in pattern.find_iter(&text) {
+        let pieces = parts
+            .iter()
+            .enumerate()
+            .filter_map(|(n, (at, begin, cut))| {
+                let end = parts.get(n + 1).map_or(text.len(), |(_, next, _)| *next);
+                let piece = hit.start().max(*begin)..hit.end().min(end);
+                let length = rows[*at].line.len();
+                (piece.start < piece.end).then(|| {
+                    let to = (piece.end - begin + cut).min(length);
+                    (*at, (piece.start - begin + cut).min(to)..to)
+                })
+            });
+        let pieces: Vec<Piece> = pieces.filter(|(_, range)| !range.is_empty()).collect();
+        if !pieces.is_empty() {
+            found.push(pieces);
+        }
+    }
+}
 
 /// A running search.
 #[derive(Debug, Clone)]

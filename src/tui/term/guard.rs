@@ -23,6 +23,13 @@ const LEAVE: &str = "\x1b[?2026l\x1b[?1006l\x1b[?1002l\x1b[?7h\x1b[?1004l\x1b[?2
 /// Background colour, kitty flags, and DA1, which every terminal answers: the end of the answers.
 const PROBE: &str = "\x1b]11;?\x1b\\\x1b[?u\x1b[c";
 
+/// Some of our signs and where the cursor stands after them, asked before anything is drawn: the
+/// first frame clears them away. They stand in the second row, where an answer is no function key.
+const WIDTH_PROBE: &str = "\x1b[2;1H❯⠿✓⋯╍\x1b[6n\x1b[H";
+
+/// Columns that the signs of the width probe take where each takes one.
+pub const PROBED_COLUMNS: u16 = 5;
+
 /// Puts the terminal into our hands and back. Clones share one state.
 #[derive(Debug, Clone)]
 pub struct Guard {
@@ -85,6 +92,11 @@ impl Guard {
     /// The questions to the terminal, to be written once after the first frame.
     pub const fn probe() -> &'static str {
         PROBE
+    }
+
+    /// Asks how wide our signs are; to be written once, before the first frame.
+    pub const fn width_probe() -> &'static str {
+        WIDTH_PROBE
     }
 
     /// Gives the terminal back as it was. Does nothing if the screen is not ours.

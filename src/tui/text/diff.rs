@@ -3,9 +3,12 @@
 //! Used by the edit cells, the diff overlay and the permission prompt. Words that changed inside a
 //! line are bold and underlined; the code keeps its syntax colours.
 
-use std::ops::Range;
+mod split;
 
-use ratatui::style::Modifier;
+use std::ops::Range;
+use std::sync::Arc;
+
+use ratatui::style::{Modifier, Style};
 
 use super::highlight;
 use super::intraline;
@@ -18,13 +21,41 @@ use crate::tui::term::sanitise::{Safe, TAB};
 /// Columns of a line number at least.
 const NUMBER: usize = 3;
 
+/// The same where the whole screen shows a diff.
+const WIDE: usize = 4;
+
+/// Lines of a hunk beyond which it has no syntax colours.
+const COLOURED: usize = 2_000;
+
+/// The columns of a diff.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Form {
+    /// Both numbers, as in a cell.
+    #[default]
+    Cell,
+    /// One number and no context lines, for narrow screens.
+    Narrow,
+    /// One number, for narrow columns.
+    Slim,
+    /// Both numbers in wider columns, for the whole screen.
+    Screen,
+    /// Before and after side by side.
+    Split,
+}
+
 /// How a diff is laid out.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Shape {
-    /// One number column and no context lines, for narrow screens.
-    pub narrow: bool,
+    /// Its columns.
+    pub form: Form,
     /// Long lines are broken into rows; else they are cut.
     pub broken: bool,
+}
+
+impl Shape {
+    const fn is_narrow(self) -> bool {
+        matches!(self.form, Form::Narrow)
+    }
 }
 
 /// Reads a unified diff; what is no hunk is skipped. At most `limit` lines are kept; the second
@@ -113,39 +144,24 @@ pub fn count(hunks: &[Hunk]) -> (u32, u32) {
 
 /// Lays out hunks as numbered rows; `language` is a file name or extension for the colours.
 pub fn rows(hunks: &[Hunk], language: &str, shape: Shape, page: &Page<'_>) -> Vec<Row> {
-    let digits = hunks
-        .iter()
-        .flat_map(|h| &h.lines)
-        .filter_map(|line| line.old.max(line.new))
-        .max()
-        .map_or(0, |n| n.to_string().len());
-    let margin = hunks
-        .iter()
-        .flat_map(|h| &h.lines)
-        .filter(|line| !line.text.trim().is_empty())
-        .map(|line| indentation(&line.text))
-        .min()
-        .unwrap_or(0);
-    let layout = Layout {
-        shape,
-        page,
-        digits: digits.max(NUMBER),
-        margin,
-    };
+    let layout = Layout::of(hunks, language, shape, page);
     let mut rows = Vec::new();
     let mut last: Option<u32> = None;
     for hunk in hunks {
         let first = hunk.lines.iter().find_map(|line| line.new);
-        if let (Some(last), Some(first), false) = (last, first, shape.narrow) {
+        if let (Some(last), Some(first), false) = (last, first, shape.is_narrow()) {
             rows.push(layout.gap(first.saturating_sub(last + 1)));
         }
-        layout.hunk(hunk, language, &mut rows);
+        layout.part(hunk, (0, usize::MAX), &mut rows);
         last = hunk.lines.iter().rev().find_map(|line| line.new).or(last);
     }
     rows
 }
 
-struct Layout<'a> {
+/// What all lines of a file's diff share: columns of numbers, the margin they have in common.
+#[derive(Debug, Clone, Copy)]
+pub struct Layout<'a> {
+    language: &'a str,
     shape: Shape,
     page: &'a Page<'a>,
     digits: usize,
@@ -153,7 +169,32 @@ struct Layout<'a> {
     margin: usize,
 }
 
-impl Layout<'_> {
+impl<'a> Layout<'a> {
+    /// For these hunks of one file.
+    pub fn of(hunks: &[Hunk], language: &'a str, shape: Shape, page: &'a Page<'a>) -> Self {
+        let lines = || hunks.iter().flat_map(|hunk| &hunk.lines);
+        let digits = lines()
+            .filter_map(|line| line.old.max(line.new))
+            .max()
+            .map_or(0, |n| n.to_string().len());
+        let margin = lines()
+            .filter(|line| !line.text.trim().is_empty())
+            .map(|line| indentation(&line.text))
+            .min()
+            .unwrap_or(0);
+        Self {
+            language,
+            shape,
+            page,
+            digits: digits.max(if shape.form == Form::Screen {
+                WIDE
+            } else {
+                NUMBER
+            }),
+            margin,
+        }
+    }
+
     fn gap(&self, lines: u32) -> Row {
         let theme = self.page.theme;
         let mut line = Styled::new();
@@ -178,57 +219,27 @@ impl Layout<'_> {
         }
     }
 
-    fn hunk(&self, hunk: &Hunk, language: &str, rows: &mut Vec<Row>) {
-        let side = |without: LineKind| {
-            let mut text = String::new();
-            for line in hunk.lines.iter().filter(|line| line.kind != without) {
-                text.push_str(&line.text);
-                text.push('\n');
+    /// Lines of a hunk, from one of them on, until there are so many rows.
+    pub fn part(&self, hunk: &Hunk, (from, most): (usize, usize), rows: &mut Vec<Row>) {
+        if self.shape.form == Form::Split {
+            return self.facing(hunk, (from, most), rows);
+        }
+        let paint = Paint::of(self, hunk);
+        for (at, line) in hunk.lines.iter().enumerate().skip(from) {
+            if rows.len() >= most {
+                return;
             }
-            self.page
-                .highlights
-                .get(highlight::key(language, &text), language, || text)
-        };
-        let (before, after) = (side(LineKind::Added), side(LineKind::Removed));
-        let marks = marks(&hunk.lines);
-        let (mut at_old, mut at_new) = (0, 0);
-        for (line, marks) in hunk.lines.iter().zip(marks) {
-            let (painted, n) = match line.kind {
-                LineKind::Removed => (&before, at_old),
-                LineKind::Added | LineKind::Context => (&after, at_new),
-            };
-            at_old += usize::from(line.kind != LineKind::Added);
-            at_new += usize::from(line.kind != LineKind::Removed);
-            if self.shape.narrow && line.kind == LineKind::Context {
-                continue;
+            if !(self.shape.is_narrow() && line.kind == LineKind::Context) {
+                self.line(line, paint.code(self, hunk, at), rows);
             }
-            let runs = painted.as_deref().and_then(|p| p.line(n));
-            let mut code = code::styled(&line.text, runs, self.page);
-            if !line.text.contains('\t') {
-                // Tabs move columns; such lines do without marks.
-                for range in marks {
-                    let over = ratatui::style::Style::new()
-                        .add_modifier(Modifier::BOLD | Modifier::UNDERLINED);
-                    code.patch_part(range, over);
-                }
-            }
-            let mut shown = Styled::new();
-            let cut = super::width::fitting(code.as_str(), self.margin).0;
-            shown.extend_part(&code, cut..code.len());
-            self.line(line, shown, rows);
         }
     }
 
     fn line(&self, line: &DiffLine, code: Styled, rows: &mut Vec<Row>) {
-        let theme = self.page.theme;
-        let (sign, ink, tint) = match line.kind {
-            LineKind::Added => (theme.glyphs.plus, theme.good(), theme.tint_added()),
-            LineKind::Removed => (theme.glyphs.minus, theme.bad(), theme.tint_removed()),
-            LineKind::Context => (" ", theme.dim(), ratatui::style::Style::new()),
-        };
+        let (sign, ink, tint) = self.sign(line.kind);
         let mut gutter = Styled::new();
         gutter.pad(self.page.left);
-        if self.shape.narrow {
+        if matches!(self.shape.form, Form::Narrow | Form::Slim) {
             self.number(&mut gutter, line.new.or(line.old));
             gutter.pad(1);
             gutter.fixed(sign, ink);
@@ -241,11 +252,6 @@ impl Layout<'_> {
             gutter.fixed(sign, ink);
             gutter.pad(3);
         }
-        let code = if line.kind == LineKind::Context {
-            code.patched(theme.dim())
-        } else {
-            code
-        };
         let width = self.page.left + self.page.room;
         let rest = Prefix::blank(gutter.columns());
         let room = width.saturating_sub(gutter.columns());
@@ -263,6 +269,15 @@ impl Layout<'_> {
         );
     }
 
+    fn sign(&self, kind: LineKind) -> (&'static str, Style, Style) {
+        let theme = self.page.theme;
+        match kind {
+            LineKind::Added => (theme.glyphs.plus, theme.good(), theme.tint_added()),
+            LineKind::Removed => (theme.glyphs.minus, theme.bad(), theme.tint_removed()),
+            LineKind::Context => (" ", theme.dim(), Style::new()),
+        }
+    }
+
     fn number(&self, line: &mut Styled, number: Option<u32>) {
         let Some(number) = number else {
             return line.pad(self.digits);
@@ -270,6 +285,78 @@ impl Layout<'_> {
         let text = Safe::from(u64::from(number));
         line.pad(self.digits.saturating_sub(text.as_str().len()));
         line.push(&text, self.page.theme.dim());
+    }
+}
+
+/// The colours of a hunk's two sides, and its changed words.
+struct Paint {
+    before: Option<Arc<highlight::Painted>>,
+    after: Option<Arc<highlight::Painted>>,
+    marks: Vec<Vec<Range<usize>>>,
+    /// The line of its side, for each line of the hunk.
+    places: Vec<usize>,
+}
+
+impl Paint {
+    fn of(layout: &Layout<'_>, hunk: &Hunk) -> Self {
+        let side = |without: LineKind| {
+            if hunk.lines.len() > COLOURED {
+                return None;
+            }
+            let mut text = String::new();
+            for line in hunk.lines.iter().filter(|line| line.kind != without) {
+                text.push_str(&line.text);
+                text.push('\n');
+            }
+            let key = highlight::key(layout.language, &text);
+            layout.page.highlights.get(key, layout.language, || text)
+        };
+        let (mut old, mut new) = (0, 0);
+        let place = |line: &DiffLine| {
+            let place = if line.kind == LineKind::Removed {
+                old
+            } else {
+                new
+            };
+            old += usize::from(line.kind != LineKind::Added);
+            new += usize::from(line.kind != LineKind::Removed);
+            place
+        };
+        Self {
+            before: side(LineKind::Added),
+            after: side(LineKind::Removed),
+            places: hunk.lines.iter().map(place).collect(),
+            marks: marks(&hunk.lines),
+        }
+    }
+
+    /// The code of a line: coloured, changed words marked, without the common margin.
+    fn code(&self, layout: &Layout<'_>, hunk: &Hunk, at: usize) -> Styled {
+        let Some(line) = hunk.lines.get(at) else {
+            return Styled::new();
+        };
+        let painted = match line.kind {
+            LineKind::Removed => &self.before,
+            LineKind::Added | LineKind::Context => &self.after,
+        };
+        let place = self.places.get(at).copied().unwrap_or_default();
+        let runs = painted.as_deref().and_then(|p| p.line(place));
+        let mut code = code::styled(&line.text, runs, layout.page);
+        if !line.text.contains('\t') {
+            // Tabs move columns; such lines do without marks.
+            for range in self.marks.get(at).into_iter().flatten() {
+                let over = Style::new().add_modifier(Modifier::BOLD | Modifier::UNDERLINED);
+                code.patch_part(range.clone(), over);
+            }
+        }
+        let mut shown = Styled::new();
+        let cut = super::width::fitting(code.as_str(), layout.margin).0;
+        shown.extend_part(&code, cut..code.len());
+        if line.kind == LineKind::Context {
+            shown.patched(layout.page.theme.dim())
+        } else {
+            shown
+        }
     }
 }
 

@@ -9,7 +9,7 @@ fn shown(diff: &str, shape: Shape, width: usize) -> Vec<String> {
     let page = Page {
         theme: &theme,
         highlights: &Highlights::default(),
-        left: if shape.narrow { 2 } else { 4 },
+        left: if shape.form == Form::Narrow { 2 } else { 4 },
         measure: width,
         room: width,
     };
@@ -38,7 +38,7 @@ fn rows_stand_where_the_frame_has_them() {
 #[test]
 fn narrow_screens_lose_the_old_number_and_the_context() {
     let narrow = Shape {
-        narrow: true,
+        form: Form::Narrow,
         broken: false,
     };
     assert_eq!(
@@ -95,4 +95,50 @@ fn copying_a_row_gives_code_only() {
     };
     let rows = rows(&parse(DIFF, 400).0, "rs", Shape::default(), &page);
     assert_eq!(rows[2].copy(0..200), "if self.replaying {");
+}
+
+#[test]
+fn side_by_side_removed_lines_face_the_added_ones() {
+    let split = Shape {
+        form: Form::Split,
+        broken: false,
+    };
+    assert_eq!(
+        shown(DIFF, split, 75),
+        [
+            "     41   let cells = self.cells.len();  │  41   let cells = self.cells.len();",
+            "     42 − self.reflow(width);            │  42 + if self.replaying {",
+            "                                         │  43 +     self.reflow_after_replay …",
+            "                                         │  44 + } else {",
+            "                                         │  45 +     self.reflow(width);",
+            "     43   }                              │  46   }",
+        ]
+    );
+}
+
+#[test]
+fn a_part_begins_and_ends_where_it_is_asked_to() {
+    let theme = <Theme as Default>::default();
+    let page = Page {
+        theme: &theme,
+        highlights: &Highlights::default(),
+        left: 0,
+        measure: 60,
+        room: 60,
+    };
+    let hunks = parse(DIFF, 400).0;
+    for form in [Form::Screen, Form::Split] {
+        let shape = Shape {
+            form,
+            broken: false,
+        };
+        let layout = Layout::of(&hunks, "rs", shape, &page);
+        let mut rows = Vec::new();
+        layout.part(&hunks[0], (2, 3), &mut rows);
+        assert_eq!(rows.len(), 3, "{form:?}");
+        assert!(
+            rows[0].line.as_str().contains("if self.replaying"),
+            "{form:?}: {rows:?}"
+        );
+    }
 }

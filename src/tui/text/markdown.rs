@@ -46,6 +46,26 @@ pub fn rows(text: &str, page: &Page<'_>) -> Vec<Row> {
     writer.rows
 }
 
+/// What Markdown says without its marks: blocks on lines of their own.
+pub fn plain(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for event in Parser::new_ext(text, OPTIONS) {
+        match event {
+            Event::Text(text) | Event::Code(text) | Event::Html(text) | Event::InlineHtml(text) => {
+                out.push_str(&text);
+            }
+            Event::SoftBreak => out.push(' '),
+            Event::HardBreak
+            | Event::End(TagEnd::Paragraph | TagEnd::Heading(_) | TagEnd::Item) => {
+                out.push('\n');
+            }
+            Event::End(TagEnd::TableCell | TagEnd::TableRow | TagEnd::TableHead) => out.push('\n'),
+            _ => {}
+        }
+    }
+    out
+}
+
 /// A container whose prefix stands before what is in it.
 #[derive(Debug)]
 enum Frame {

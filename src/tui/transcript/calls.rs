@@ -4,7 +4,7 @@
 
 use super::apply::set;
 use super::list::List;
-use crate::protocol::{Part, PartId, ToolPart, ToolState};
+use crate::protocol::{AskBody, Part, PartId, ToolPart, ToolState};
 use crate::tui::cells::{
     self, Call, Cell, Edit, Exec, Explored, ExploredKind, Task, Todo, ToolFacts,
 };
@@ -18,7 +18,12 @@ pub(super) fn tool(list: &mut List, part: &Part, call: &ToolPart) {
         return;
     }
     let old = place.and_then(|at| list.get(at)).map(|entry| &entry.cell);
-    facts.asked = facts.outcome.is_running() && old.is_some_and(is_asked);
+    if facts.outcome.is_running()
+        && let Some(old) = old.and_then(facts_of)
+    {
+        facts.asked = old.asked;
+        facts.asked_why.clone_from(&old.asked_why);
+    }
     let metadata = cells::metadata(&call.state);
     let input = call.state.input();
     let cell = match call.tool.as_str() {
@@ -41,18 +46,19 @@ pub(super) fn tool(list: &mut List, part: &Part, call: &ToolPart) {
     set(list, part, cell);
 }
 
-fn is_asked(cell: &Cell) -> bool {
+/// The facts of a call that the user can be asked about.
+const fn facts_of(cell: &Cell) -> Option<&ToolFacts> {
     match cell {
-        Cell::Exec(cell) => cell.facts.asked,
-        Cell::Edit(cell) => cell.facts.asked,
-        Cell::Task(cell) => cell.facts.asked,
-        Cell::Call(cell) => cell.facts.asked,
-        _ => false,
+        Cell::Exec(cell) => Some(&cell.facts),
+        Cell::Edit(cell) => Some(&cell.facts),
+        Cell::Task(cell) => Some(&cell.facts),
+        Cell::Call(cell) => Some(&cell.facts),
+        _ => None,
     }
 }
 
-/// Marks a tool cell as waiting for the user, or no longer.
-pub(super) fn asked(list: &mut List, part: PartId, asked: bool) {
+/// Marks a tool cell as waiting for the user (with what the question says about it), or no longer.
+pub(super) fn asked(list: &mut List, part: PartId, asked: Option<&AskBody>) {
     let Some(at) = list.find(part) else { return };
     let Some(entry) = list.get_mut(at) else {
         return;
@@ -64,8 +70,32 @@ pub(super) fn asked(list: &mut List, part: PartId, asked: bool) {
         Cell::Call(cell) => &mut cell.facts,
         _ => return,
     };
-    facts.asked = asked;
+    facts.asked = asked.is_some();
+    facts.asked_why = asked.map(why).unwrap_or_default();
     entry.revision += 1;
+}
+
+fn why(body: &AskBody) -> String {
+    match body {
+        AskBody::DoomLoop {
+            repeats, cycle: 1, ..
+        } => format!("{} identical call", ordinal(*repeats)),
+        AskBody::DoomLoop { repeats, cycle, .. } => {
+            format!("{} round of {cycle} calls", ordinal(*repeats))
+        }
+        _ => String::new(),
+    }
+}
+
+fn ordinal(n: u32) -> String {
+    let ending = match (n % 10, n % 100) {
+        (_, 11..=13) => "th",
+        (1, _) => "st",
+        (2, _) => "nd",
+        (3, _) => "rd",
+        _ => "th",
+    };
+    format!("{n}{ending}")
 }
 
 /// Reads and searches join the group they follow on.

@@ -4,7 +4,7 @@
 
 use super::list::List;
 use crate::protocol::{MessageId, Millis, Part};
-use crate::tui::cells::{Cell, Compaction};
+use crate::tui::cells::{Cell, Compaction, ExploredKind};
 
 /// Takes in the part of a compaction.
 pub(super) fn part(
@@ -37,6 +37,8 @@ pub(super) fn part(
         after,
         keeping: keeping(list, tail),
         summary: String::new(),
+        made: 0,
+        output_before: None,
     });
     list.add(cell, Some(part.id), Some(part.message));
 }
@@ -64,7 +66,31 @@ fn keeping(list: &List, tail: Option<MessageId>) -> String {
     if let Some((done, all)) = plan.filter(|(_, all)| *all > 0) {
         parts.push(format!("plan ({done} of {all} done)"));
     }
+    match files(list) {
+        0 => {}
+        1 => parts.push("1 file".to_owned()),
+        n => parts.push(format!("{n} files")),
+    }
     parts.join(", ")
+}
+
+/// Files that were read or edited: their names are said again after the summary.
+fn files(list: &List) -> usize {
+    let mut names = std::collections::HashSet::new();
+    for entry in list.iter() {
+        match &entry.cell {
+            Cell::Explored(explored) => {
+                let reads = explored.entries.iter();
+                let reads = reads.filter(|e| e.kind == ExploredKind::Read);
+                names.extend(reads.map(|e| e.facts.title.as_str()));
+            }
+            Cell::Edit(edit) => {
+                names.insert(edit.facts.title.as_str());
+            }
+            _ => {}
+        }
+    }
+    names.len()
 }
 
 /// The summary's text belongs to the compaction that asked for it.
@@ -102,14 +128,21 @@ pub(super) fn figures(list: &mut List, figures: Figures) {
         return;
     };
     match figures {
-        Figures::Running { messages, tokens } => {
+        Figures::Running {
+            messages,
+            tokens,
+            output,
+        } => {
+            // What the turn had said before is no part of the summary.
+            let begun = *compaction.output_before.get_or_insert(output);
+            let made = output.saturating_sub(begun);
+            let figures = (messages, tokens, made);
             if !compaction.is_running()
-                || (compaction.messages == messages && compaction.before == tokens)
+                || (compaction.messages, compaction.before, compaction.made) == figures
             {
                 return;
             }
-            compaction.messages = messages;
-            compaction.before = tokens;
+            (compaction.messages, compaction.before, compaction.made) = figures;
         }
         Figures::Done { before, after, now } => {
             compaction.before = before;
@@ -126,6 +159,8 @@ pub(super) enum Figures {
     Running {
         messages: u32,
         tokens: u64,
+        /// Tokens that the turn has put out so far.
+        output: u64,
     },
     Done {
         before: u64,

@@ -3,8 +3,10 @@
 //! Called by the keys; `render` marks the hits on screen.
 
 use super::{Look, Transcript, is_hidden};
+use crate::tui::cells::Cell;
 use crate::tui::scroll::anchor::{Move, Unit};
-use crate::tui::scroll::find::Find;
+use crate::tui::scroll::find::{self, Find};
+use crate::tui::text::markdown;
 
 impl Transcript {
     /// Searches what is loaded (smart case); marks the hits; gives their number. Empty: ends it.
@@ -12,7 +14,12 @@ impl Transcript {
         self.find = Find::new(query);
         let Some(find) = &mut self.find else { return 0 };
         for entry in self.list.iter().filter(|entry| !is_hidden(&entry.cell)) {
-            let hits = find.pattern.find_iter(&entry.cell.text()).count();
+            let text = match &entry.cell {
+                // What shows is searched, not its marks.
+                Cell::Answer(answer) => markdown::plain(&answer.stream.text()),
+                cell => cell.text(),
+            };
+            let hits = find.pattern.find_iter(&text).count();
             if hits > 0 {
                 find.hits.push((entry.id, hits));
             }
@@ -69,13 +76,11 @@ impl Transcript {
         for part in 0..parts.max(1) {
             let unit = Unit { cell, part };
             let (gap, rows) = layouts.spaced(unit);
-            for (n, row) in rows.iter().enumerate() {
-                for _ in pattern.find_iter(row.line.as_str()) {
-                    if seen <= hit {
-                        found = Some((unit, gap + n));
-                    }
-                    seen += 1;
+            for pieces in find::hits(&rows, &pattern) {
+                if let Some((n, _)) = pieces.first().filter(|_| seen <= hit) {
+                    found = Some((unit, gap + n));
                 }
+                seen += 1;
             }
         }
         found

@@ -89,8 +89,8 @@ impl Layouts<'_> {
         }
     }
 
-    /// Blank rows above a cell: none above the first, none between tool cells of one row each (on
-    /// narrow screens between no tool cells), none inside one user message.
+    /// Blank rows above a cell: none above the first, none between tool cells of one row each that
+    /// wait for nobody (on narrow screens between no tool cells), none inside one user message.
     fn gap(&mut self, at: usize) -> usize {
         let Some(before) = self.neighbour(at, false) else {
             return 0;
@@ -101,6 +101,11 @@ impl Layouts<'_> {
         let said = |cell: &Cell| matches!(cell, Cell::Prompt(_) | Cell::File(_));
         if said(&above.cell) && said(&below.cell) && above.message == below.message {
             return 0;
+        }
+        if above.cell.is_tool() && below.cell.is_tool() && below.cell.is_asked() && self.width >= 80
+        {
+            // What waits for the user stands apart.
+            return 1;
         }
         if above.cell.is_tool() && below.cell.is_tool() {
             let (above, below) = (above.id, below.id);

@@ -12,6 +12,7 @@ use super::list::List;
 use super::{Look, Rendered, Transcript, is_hidden};
 use crate::tui::cells::{Cell, Geometry};
 use crate::tui::scroll::anchor::{self, Unit, Units as _};
+use crate::tui::scroll::find;
 use crate::tui::scroll::select::{self, Place};
 use crate::tui::term::sanitise::Safe;
 use crate::tui::text::{Row, Styled, width};
@@ -75,10 +76,10 @@ impl Transcript {
             let y = area.y + (blank + n) as u16;
             if let Some(row) = row.and_then(|row| rows.get(row)) {
                 row.draw((area.x, y), area.width, buf);
-                self.mark_hits(row, (area.x, y), buf, look);
             }
             self.screen.push(Some((*unit, *row)));
         }
+        self.mark_hits(&shown, area.y + blank as u16, area, buf);
         self.mark_selection(area, buf, look);
         if let Some(prompt) = &sticky {
             draw_sticky(prompt, area, buf, look);
@@ -95,13 +96,26 @@ impl Transcript {
         }
     }
 
-    fn mark_hits(&self, row: &Row, (x, y): (u16, u16), buf: &mut Buffer, look: &Look<'_>) {
-        let Some(find) = &self.find else { return };
-        let text = row.line.as_str();
-        for hit in find.pattern.find_iter(text) {
-            let from = width::columns(text.get(..hit.start()).unwrap_or_default()) as u16;
-            let columns = width::columns(hit.as_str()) as u16;
-            buf.set_style(Rect::new(x + from, y, columns, 1), look.theme.reverse());
+    /// Marks the hits of the shown rows; a unit's hits are looked for once.
+    fn mark_hits(&self, shown: &[Shown], top: u16, area: Rect, buf: &mut Buffer) {
+        let (Some(find), Some(theme)) = (&self.find, &self.theme) else {
+            return;
+        };
+        let mut last: Option<(Unit, Vec<Vec<find::Piece>>)> = None;
+        for (n, (unit, row, rows)) in shown.iter().enumerate() {
+            let Some(at) = row else { continue };
+            if last.as_ref().is_none_or(|(same, _)| same != unit) {
+                last = Some((*unit, find::hits(rows, &find.pattern)));
+            }
+            let Some(row) = rows.get(*at) else { continue };
+            let pieces = last.iter().flat_map(|(_, hits)| hits).flatten();
+            for (_, range) in pieces.filter(|(place, _)| place == at) {
+                let text = row.line.as_str();
+                let columns = |to: usize| width::columns(text.get(..to).unwrap_or_default()) as u16;
+                let (from, to) = (columns(range.start), columns(range.end));
+                let rect = Rect::new(area.x + from, top + n as u16, to - from, 1);
+                buf.set_style(rect.intersection(area), theme.reverse());
+            }
         }
     }
 

@@ -105,6 +105,11 @@ fn answered(state: &mut State, event: Event) -> Vec<Effect> {
             state.sending = None;
         }
         Event::Diff(report) => show_diff(state, report),
+        Event::DiffFile { file } => {
+            if let Some(Overlay::Diff(view)) = state.overlays.last_mut() {
+                view.whole_came(&file);
+            }
+        }
         Event::UndoPreview { prompt, files } => {
             state
                 .overlays
@@ -158,10 +163,12 @@ fn show_context(state: &mut State, report: &serde_json::Value) {
         .as_ref()
         .map(|s| s.model_label.clone())
         .unwrap_or_default();
-    let view = Inspector::new(report, gauge, model);
     match state.overlays.last_mut() {
-        Some(Overlay::Inspector(old)) => *old = view,
-        _ => state.overlays.push(Overlay::Inspector(view)),
+        Some(Overlay::Inspector(view)) => view.show(report, gauge, model),
+        _ => {
+            let view = Inspector::new(report, gauge, model);
+            state.overlays.push(Overlay::Inspector(view));
+        }
     }
 }
 

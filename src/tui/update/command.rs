@@ -120,7 +120,8 @@ fn diff(state: &mut State, rest: &str, now: Millis) -> Vec<Effect> {
         "" | "turn" => DiffScope::Turn,
         "session" => DiffScope::Session,
         "step" => DiffScope::Step,
-        _ => return usage(state, "/diff, /diff session or /diff step", now),
+        "head" => DiffScope::Head,
+        _ => return usage(state, "/diff, /diff session, /diff step or /diff head", now),
     };
     vec![Effect::Op(Op::Diff(scope))]
 }

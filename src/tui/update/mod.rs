@@ -13,6 +13,8 @@ mod mouse;
 
 use super::input::{Input, Reply};
 use super::state::State;
+use super::term::guard::PROBED_COLUMNS;
+use super::theme::Glyphs;
 use crate::protocol::{Event, Millis, NoticeLevel, Op};
 
 /// Something that happened.
@@ -125,6 +127,12 @@ fn input_came(state: &mut State, input: Input, now: Millis) -> Vec<Effect> {
                     state.restyle();
                 }
                 Reply::Keyboard(flags) => state.terminal.kitty = flags & 1 == 1,
+                Reply::Width(columns) => {
+                    if columns != PROBED_COLUMNS {
+                        // Signs that take another width than ours would tear every row.
+                        state.theme = state.theme.clone().with_glyphs(Glyphs::ASCII);
+                    }
+                }
                 Reply::Done => {}
             }
             Vec::new()

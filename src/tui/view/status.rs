@@ -313,7 +313,7 @@ pub fn context_line(state: &State, gauge: ContextGauge, area: Rect, buf: &mut Bu
         0
     };
     let compact = (gauge.compact_at > 0 && gauge.window > 0)
-        .then(|| (gauge.compact_at * width / gauge.window.max(1)).min(width.saturating_sub(1)));
+        .then(|| share(gauge.compact_at).min(width.saturating_sub(1)));
     let style = match numbers::percent(gauge.used, gauge.window) {
         _ if gauge.compact_at > 0 && gauge.used * 10 >= gauge.compact_at * 9 => theme.amber(),
         0..60 => theme.accent(),

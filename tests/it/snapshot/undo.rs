@@ -401,3 +401,65 @@ fn diffs_and_counts_tell_the_same_story() {
         ]
     );
 }
+
+#[test]
+fn one_hunk_of_a_change_is_taken_back_and_the_rest_stays() {
+    let mut world = World::git();
+    let snapshots = world.open();
+    world.sh("seq 1 40 > numbers");
+    let from = world.take(Hints::unknown()).tree;
+    world.sh("sed -i -e 's/^3$/three/' -e 's/^30$/thirty/' numbers; printf 'x\ny\n' > new");
+    let to = world.after_command().tree;
+    let diff = world.wait(snapshots.diff(&from, &to, 3)).unwrap();
+    let numbers = diff.iter().find(|file| file.path == "numbers").unwrap();
+    assert_eq!((numbers.hunks.len(), numbers.lines), (2, 40));
+    let whole = world
+        .wait(snapshots.file_diff(&from, &to, ("numbers", 1 << 24)))
+        .unwrap()
+        .unwrap();
+    assert_eq!((whole.hunks.len(), whole.hunks[0].lines.len()), (1, 42));
+    let place = ("numbers", &numbers.hunks[1]);
+    let write = world
+        .wait(snapshots.hunk(&from, &to, place))
+        .unwrap()
+        .unwrap();
+    let undone = world.restore(&[write], false);
+    let now = world.read("numbers").unwrap();
+    assert!(now.contains("three") && !now.contains("thirty"), "{now}");
+    world.restore(&undone.undone, false);
+    assert!(world.read("numbers").unwrap().contains("thirty"));
+    let new = diff.iter().find(|file| file.path == "new").unwrap();
+    let place = ("new", &new.hunks[0]);
+    let write = world
+        .wait(snapshots.hunk(&from, &to, place))
+        .unwrap()
+        .unwrap();
+    world.restore(&[write], false);
+    assert_eq!(
+        world.read("new"),
+        None,
+        "a new file's only hunk is the file"
+    );
+}
+
+#[test]
+fn the_last_commit_is_found_in_all_its_forms() {
+    let mut world = World::git();
+    world.sh("echo one > committed");
+    world.commit();
+    let snapshots = world.open();
+    world.sh("echo two > committed");
+    let now = world.take(Hints::unknown()).tree;
+    let changed = |world: &World, snapshots: &dunlin::snapshot::Snapshots| -> Vec<String> {
+        let head = world.wait(snapshots.head()).unwrap().expect("a commit");
+        let diff = world.wait(snapshots.diff(&head, &now, 3)).unwrap();
+        diff.into_iter().map(|file| file.path).collect()
+    };
+    assert_eq!(changed(&world, &snapshots), ["committed"]);
+    world.sh("git pack-refs --all");
+    assert_eq!(changed(&world, &snapshots), ["committed"]);
+    world.sh("git checkout -q --detach");
+    assert_eq!(changed(&world, &snapshots), ["committed"]);
+    world.sh("rm .git/refs/heads/* -f; git symbolic-ref HEAD refs/heads/unborn");
+    assert_eq!(world.wait(snapshots.head()).unwrap(), None);
+}

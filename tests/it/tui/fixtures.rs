@@ -14,6 +14,8 @@ pub(super) struct World {
     pub(super) tui: Harness,
     pub(super) mint: IdMint,
     pub(super) session: SessionId,
+    /// What the user said, oldest first.
+    pub(super) prompts: Vec<MessageId>,
 }
 
 /// How much of a window is used, as in the frames.
@@ -35,7 +37,12 @@ impl World {
             cut: false,
         });
         tui.ops();
-        Self { tui, mint, session }
+        Self {
+            tui,
+            mint,
+            session,
+            prompts: Vec::new(),
+        }
     }
 
     pub(super) fn status(&mut self, phase: Phase, since: i64, change: impl FnOnce(&mut Status)) {
@@ -57,9 +64,10 @@ impl World {
     }
 
     pub(super) fn say(&mut self, role: Role, text: &str) -> MessageId {
-        let id = self.mint.message(self.tui.now);
-        let message = self.message(id, role);
-        self.tui.event(Event::MessageCreated { message });
+        let id = self.message_of(role);
+        if role == Role::User {
+            self.prompts.push(id);
+        }
         let body = PartBody::Text {
             text: text.to_owned(),
             synthetic: false,
@@ -67,6 +75,147 @@ impl World {
         };
         self.part(id, body);
         id
+    }
+
+    /// A message without parts yet.
+    pub(super) fn message_of(&mut self, role: Role) -> MessageId {
+        let id = self.mint.message(self.tui.now);
+        let message = self.message(id, role);
+        self.tui.event(Event::MessageCreated { message });
+        id
+    }
+
+    /// What the assistant says in a message of its own.
+    pub(super) fn answer(&mut self, text: &str) -> MessageId {
+        self.say(Role::Assistant, text)
+    }
+
+    /// A text that streams: a first piece as a part, the rest as deltas.
+    pub(super) fn streamed(&mut self, message: MessageId, text: &str) {
+        let half = text.char_indices().nth(text.chars().count() / 2);
+        let (first, rest) = text.split_at(half.map_or(0, |(at, _)| at));
+        let part = self.open_part(message, first);
+        for word in rest.split_inclusive(' ') {
+            self.tui.event(Event::PartDelta {
+                message,
+                part: part.id,
+                delta: word.to_owned(),
+            });
+        }
+    }
+
+    fn open_part(&mut self, message: MessageId, text: &str) -> Part {
+        let part = Part {
+            id: self.mint.part(self.tui.now),
+            message,
+            session: self.session,
+            start: self.tui.now,
+            end: None,
+            body: PartBody::Text {
+                text: text.to_owned(),
+                synthetic: false,
+                ignored: false,
+            },
+        };
+        self.tui.event(Event::PartUpdated { part: part.clone() });
+        part
+    }
+
+    /// A finished call: input, title and output; facts; how long it took.
+    pub(super) fn done(
+        &mut self,
+        message: MessageId,
+        tool: &str,
+        (input, title, output): (Value, &str, &str),
+        metadata: Value,
+        took: i64,
+    ) -> Part {
+        let start = self.tui.now;
+        self.tui.now += took;
+        let state = ToolState::Completed {
+            input,
+            output: output.to_owned(),
+            title: title.to_owned(),
+            metadata,
+            attachments: Vec::new(),
+            truncated: None,
+            compacted_at: None,
+            start,
+            end: start + took,
+        };
+        self.tool(message, tool, state)
+    }
+
+    fn tool(&mut self, message: MessageId, tool: &str, state: ToolState) -> Part {
+        let call = ToolPart {
+            call: "c".to_owned(),
+            tool: tool.to_owned(),
+            state,
+            provider: None,
+        };
+        self.part(message, PartBody::Tool(call))
+    }
+
+    /// A command that has run for so long, with the tail of its output.
+    pub(super) fn runs(
+        &mut self,
+        message: MessageId,
+        command: &str,
+        tail: &str,
+        since: i64,
+    ) -> Part {
+        let state = ToolState::Running {
+            input: json!({"command": command}),
+            title: command.to_owned(),
+            metadata: Value::Null,
+            tail: tail.to_owned(),
+            start: self.tui.now - since,
+        };
+        self.tool(message, "bash", state)
+    }
+
+    /// What the model thought, for so long.
+    pub(super) fn thought(&mut self, message: MessageId, text: &str, took: i64) {
+        let start = self.tui.now;
+        self.tui.now += took;
+        let part = Part {
+            id: self.mint.part(start),
+            message,
+            session: self.session,
+            start,
+            end: Some(start + took),
+            body: PartBody::Reasoning {
+                text: text.to_owned(),
+                provider: None,
+                ignored: false,
+            },
+        };
+        self.tui.event(Event::PartUpdated { part });
+    }
+
+    /// A compaction begins that keeps what was said from `tail` on; its summary's message is open.
+    pub(super) fn compaction(&mut self, tail: MessageId) {
+        let request = self.message_of(Role::User);
+        let body = PartBody::Compaction {
+            auto: true,
+            strategy: "reactive-overflow".to_owned(),
+            before: 0,
+            after: 0,
+            focus: String::new(),
+            tail: Some(tail),
+        };
+        self.part(request, body);
+    }
+
+    /// The summary so far.
+    pub(super) fn summary(&mut self, text: &str) {
+        let id = self.mint.message(self.tui.now);
+        let message = Message {
+            summary: true,
+            ..self.message(id, Role::Assistant)
+        };
+        self.tui.event(Event::MessageCreated { message });
+        self.streamed(id, text);
     }
 
     pub(super) fn message(&self, id: MessageId, role: Role) -> Message {
@@ -129,21 +278,41 @@ impl World {
 
     /// A plan with two of four steps begun.
     pub(super) fn plan(&mut self, message: MessageId) {
-        let todos = json!({"todos": [
-            {"content": "Find the cause", "status": "completed"},
-            {"content": "Guard reflow during replay", "status": "in_progress"},
-            {"content": "Run the tests", "status": "pending"},
-            {"content": "Update the changelog", "status": "pending"},
-        ]});
+        self.plan_at(message, 1);
+    }
+
+    /// A plan of four steps, the first ones done, the next one in progress.
+    pub(super) fn plan_at(&mut self, message: MessageId, done: usize) {
+        let steps = [
+            "Find the cause",
+            "Guard reflow during replay",
+            "Run the tests",
+            "Update the changelog",
+        ];
+        let step = |(at, content): (usize, &&str)| {
+            let status = match at {
+                _ if at < done => "completed",
+                _ if at == done => "in_progress",
+                _ => "pending",
+            };
+            json!({"content": content, "status": status})
+        };
+        let steps: Vec<Value> = steps.iter().enumerate().map(step).collect();
+        let todos = json!({ "todos": steps });
         self.running(message, "todo", todos);
     }
 
     pub(super) fn ask(&mut self, body: AskBody) -> Ask {
+        self.ask_about(None, body)
+    }
+
+    /// A question about a call.
+    pub(super) fn ask_about(&mut self, part: Option<Part>, body: AskBody) -> Ask {
         let id = self.mint.ask(self.tui.now);
         let ask = Ask {
             id,
             session: self.session,
-            part: None,
+            part: part.map(|part| part.id),
             created: self.tui.now,
             body,
         };

@@ -7,8 +7,10 @@
 )]
 
 mod asks;
+mod bytes;
 mod fixtures;
 mod frames;
 mod keys;
+mod reports;
 mod sizes;
 mod vim;

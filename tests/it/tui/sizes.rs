@@ -33,6 +33,7 @@ fn report() -> DiffReport {
         added: 9,
         removed: 3,
         binary: false,
+        lines: 40,
         hunks: vec![hunk.clone(), hunk.clone()],
     };
     DiffReport {
@@ -45,16 +46,22 @@ fn report() -> DiffReport {
     }
 }
 
-const SIZES: [(u16, u16); 9] = [
+const SIZES: [(u16, u16); 15] = [
     (1, 1),
     (2, 3),
     (10, 3),
     (20, 6),
+    (20, 100),
     (39, 9),
+    (40, 12),
     (60, 20),
+    (79, 23),
     (80, 24),
     (120, 40),
+    (133, 8),
     (250, 70),
+    (300, 6),
+    (300, 100),
 ];
 
 #[test]
@@ -146,7 +153,11 @@ fn the_diff_view_is_frame_5_in_its_columns() {
         "{}",
         rows[0]
     );
-    assert!(rows[0].ends_with("this turn ▾"), "{}", rows[0]);
+    assert!(
+        rows[0].ends_with("this turn ▾   vs HEAD   split   wrap off"),
+        "{}",
+        rows[0]
+    );
     assert_eq!(rows[1].chars().nth(26), Some('┬'));
     assert_eq!(
         rows[2],
@@ -160,7 +171,7 @@ fn the_diff_view_is_frame_5_in_its_columns() {
     );
     assert_eq!(
         rows[5].trim_end(),
-        "      +9 −3               │    38   38      fn on_resize(&mut self, width: u16) {"
+        "      +9  −3              │    38   38      fn on_resize(&mut self, width: u16) {"
     );
     assert!(
         rows[6].contains("│    40       −       self.reflow(width);"),

@@ -1,0 +1,77 @@
+//! The changes as the user lives them: hunks are taken back one by one and brought back.
+
+use serde_json::json;
+
+use super::{READY, bash, dunlin, quit};
+use crate::support::pty::until;
+use crate::support::world::World;
+
+/// A file of twenty lines, changed by a command in two places.
+fn changed() -> (World, String) {
+    let lines: Vec<String> = (1..=20).map(|n| format!("line {n}\n")).collect();
+    let before = lines.concat();
+    let script = json!({"steps": [
+        bash("sed -i -e 's/^line 2$/second/' -e 's/^line 18$/eighteenth/' poem"),
+        {"text": "Both lines are changed."}
+    ]});
+    let world = World::scripted(&script);
+    world.write("poem", &before);
+    (world, before)
+}
+
+#[test]
+fn one_hunk_is_taken_back_and_a_redo_brings_it_back() {
+    let (world, before) = changed();
+    let mut terminal = dunlin(&world, &["--mode", "auto", "go"]);
+    terminal.shows("Both lines are changed.");
+    terminal.until("the end of the turn", |screen| {
+        !screen.contains("interrupt")
+    });
+    terminal.send("/diff\r");
+    let screen = terminal.shows("1 of 2 hunks");
+    assert!(screen.contains("eighteenth"), "{screen}");
+    assert!(screen.contains("unchanged lines"), "{screen}");
+    terminal.send("\r");
+    terminal.shows("line 10");
+    terminal.send("\r");
+    terminal.send("j");
+    terminal.shows("2 of 2 hunks");
+    terminal.send("u");
+    terminal.shows("1 hunk");
+    until("the hunk taken back", || {
+        world.read("poem").contains("line 18\n") && world.read("poem").contains("second")
+    });
+    terminal.send("u");
+    until("both taken back", || world.read("poem") == before);
+    terminal.shows("Nothing was changed.");
+    terminal.send("q");
+    terminal.shows(READY);
+    terminal.send("/redo\r");
+    until("one brought back", || world.read("poem").contains("second"));
+    assert!(!world.read("poem").contains("eighteenth"));
+    terminal.send("/redo\r");
+    until("all brought back", || {
+        world.read("poem").contains("eighteenth")
+    });
+    quit(&mut terminal);
+}
+
+#[test]
+fn the_last_commit_is_compared_with_too() {
+    let (world, before) = changed();
+    if !world.commit() {
+        return;
+    }
+    world.write(
+        "poem",
+        &before.replace("line 3\n", "the user's own words\n"),
+    );
+    let mut terminal = dunlin(&world, &["--mode", "auto"]);
+    terminal.shows(READY);
+    terminal.send("/diff head\r");
+    let screen = terminal.shows("the user's own words");
+    assert!(screen.contains("M poem"), "{screen}");
+    terminal.send("q");
+    terminal.shows(READY);
+    quit(&mut terminal);
+}
