@@ -78,6 +78,11 @@ pub const KEYS: &[Key] = &[
         "Retries of a failed request; rate limits and overload have no limit.",
     ),
     key(
+        "loop.longest_wait",
+        Kind::Duration(|c, _| &mut c.turn.longest_wait),
+        "`dunlin exec` gives up when a provider asks it to wait longer than this; with a screen you decide.",
+    ),
+    key(
         "loop.overload_wait",
         Kind::Duration(|c, _| &mut c.turn.overload_wait),
         "Longest wait between two attempts while the model is overloaded; what the provider asks for wins.",
@@ -301,6 +306,11 @@ pub const KEYS: &[Key] = &[
         "snapshot.watch",
         Kind::Bool(|c, _| &mut c.snapshot.watch),
         "False does without watching the file system.",
+    ),
+    key(
+        "snapshot.verify_after",
+        Kind::Duration(|c, _| &mut c.snapshot.verify_after),
+        "Idle time after which all files are compared once with what is known; 0 for never.",
     ),
     key(
         "store.frames_days",

@@ -54,6 +54,8 @@ pub struct Config {
 pub struct TurnSettings {
     /// Retries of a failed request (rate limits and overload have no limit). Default 3.
     pub retries: u32,
+    /// Headless: a longer wait than this that a provider asks for is an error. Default 10 min.
+    pub longest_wait: Duration,
     /// Longest wait between two attempts while the model is overloaded or limits the rate; what the
     /// provider asks for wins. Default 60 s.
     pub overload_wait: Duration,
@@ -79,6 +81,7 @@ impl Default for TurnSettings {
     fn default() -> Self {
         Self {
             retries: 3,
+            longest_wait: Duration::from_mins(10),
             overload_wait: Duration::from_mins(1),
             idle_timeout: Duration::from_mins(5),
             write_delay: Duration::from_millis(100),
@@ -232,6 +235,8 @@ pub struct SnapshotSettings {
     pub keep_days: u32,
     /// Use inotify where there is one.
     pub watch: bool,
+    /// Idle time after which everything is verified once. Default 60 s; 0 for never.
+    pub verify_after: Duration,
 }
 
 impl Default for SnapshotSettings {
@@ -245,6 +250,7 @@ impl Default for SnapshotSettings {
             quota: 2 << 30,
             keep_days: 30,
             watch: true,
+            verify_after: Duration::from_mins(1),
         }
     }
 }
