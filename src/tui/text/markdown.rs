@@ -66,6 +66,24 @@ pub fn plain(text: &str) -> String {
     out
 }
 
+/// The text of the last code block, without its fence.
+pub fn last_code(text: &str) -> Option<String> {
+    let (mut last, mut open) = (None, None);
+    for event in Parser::new_ext(text, OPTIONS) {
+        match event {
+            Event::Start(Tag::CodeBlock(_)) => open = Some(String::new()),
+            Event::End(TagEnd::CodeBlock) => last = open.take().or(last),
+            Event::Text(text) => {
+                if let Some(code) = &mut open {
+                    code.push_str(&text);
+                }
+            }
+            _ => {}
+        }
+    }
+    last
+}
+
 /// A container whose prefix stands before what is in it.
 #[derive(Debug)]
 enum Frame {
