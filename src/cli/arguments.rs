@@ -178,18 +178,30 @@ pub(super) struct Models {
 /// `dunlin auth`
 #[derive(Debug, Subcommand)]
 pub(super) enum Auth {
-    /// Store a key; it is read from standard input.
+    /// Store a key; it is asked for, or read from standard input.
     Login {
         /// The provider.
         provider: String,
+        /// Where; without it the keyring if there is one, else the file.
+        #[arg(long, value_enum)]
+        store: Option<KeyStore>,
     },
     /// Forget a key.
     Logout {
         /// The provider.
         provider: String,
     },
-    /// Say which keys are there.
+    /// Say which keys are there, and where each lives.
     List,
+}
+
+/// Where `dunlin auth login` stores a key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(super) enum KeyStore {
+    /// The operating system's keyring.
+    Keyring,
+    /// `auth.json` in the config folder, readable by you only.
+    File,
 }
 
 /// Export formats.

@@ -1,29 +1,27 @@
 //! Subcommands that look at or change what is stored: models, keys, sessions, configuration.
 
 mod doctor;
+mod keys;
+mod models;
 mod replay;
 mod sessions;
 
-use std::io::Read;
-
 use clap::CommandFactory;
-use secrecy::SecretString;
 
-use super::arguments::{Arguments, Auth, Command, Models, Options, Permissions};
+use super::arguments::{Arguments, Command, Options, Permissions};
 use super::{fail, print};
 use crate::app::{self, Ground};
 use crate::config::explain::{explain, explain_json};
 use crate::config::{load, schema, trust};
 use crate::error::AppError;
 use crate::headless::exit;
-use crate::model::auth;
 
 type Outcome = Result<u8, AppError>;
 
 pub(super) fn run(options: &Options, command: Command) -> u8 {
     let done = match command {
-        Command::Models(wanted) => models(options, &wanted),
-        Command::Auth { what } => keys(options, what),
+        Command::Models(wanted) => models::run(options, &wanted),
+        Command::Auth { what } => keys::run(options, what),
         Command::Sessions { what } => sessions::run(options, what),
         Command::Search { query, all } => sessions::search(options, query, all),
         Command::Replay { session, json } => replay::run(options, &session, json),
@@ -49,76 +47,6 @@ pub(super) fn run(options: &Options, command: Command) -> u8 {
 
 pub(super) fn ground(options: &Options) -> Result<Ground, AppError> {
     app::ground(&options.wishes(false))
-}
-
-fn models(options: &Options, wanted: &Models) -> Outcome {
-    let ground = ground(options)?;
-    let registry = app::registry(&ground);
-    let search = wanted.search.as_deref().unwrap_or_default().to_lowercase();
-    let mut listed = registry.choices();
-    listed.retain(|c| c.model.to_string().to_lowercase().contains(&search));
-    if wanted.json {
-        let rows = serde_json::to_value(&listed)
-            .map_err(|e| AppError::new(format!("The list cannot be written as JSON: {e}."), ""))?;
-        print(format_args!("{rows:#}"));
-        return Ok(exit::DONE);
-    }
-    if listed.is_empty() {
-        let hint =
-            "`dunlin models` lists all; any other model of a provider works too, with safe limits.";
-        return Err(AppError::new(
-            format!("No known model's name contains `{search}`."),
-            hint,
-        ));
-    }
-    let price = |p: Option<f64>| p.map_or_else(|| "?".to_owned(), |usd| format!("{usd:.2}"));
-    print(format_args!(
-        "{:<56} {:>9} {:>8} {:>8}  key",
-        "model", "window", "$/M in", "$/M out"
-    ));
-    for choice in listed {
-        let row = format!(
-            "{:<56} {:>9} {:>8} {:>8}  {}",
-            choice.model.to_string(),
-            choice.context,
-            price(choice.input_price),
-            price(choice.output_price),
-            if choice.usable { "set" } else { "-" },
-        );
-        if !print(row) {
-            break;
-        }
-    }
-    Ok(exit::DONE)
-}
-
-fn keys(options: &Options, what: Auth) -> Outcome {
-    let ground = ground(options)?;
-    let dir = &ground.paths.config_dir;
-    match what {
-        Auth::Login { provider } => {
-            let mut key = String::new();
-            std::io::stdin()
-                .take(65_536)
-                .read_to_string(&mut key)
-                .map_err(|e| AppError::new(format!("Standard input cannot be read: {e}."), ""))?;
-            auth::login(dir, &provider, &SecretString::from(key.trim().to_owned()))?;
-            print(format_args!(
-                "The key for {provider} is stored in {}.",
-                auth::file(dir).display()
-            ));
-        }
-        Auth::Logout { provider } => {
-            auth::logout(dir, &provider)?;
-            print(format_args!("The key for {provider} is forgotten."));
-        }
-        Auth::List => {
-            for (provider, masked) in auth::list(dir)? {
-                print(format_args!("{provider:<16} {masked}"));
-            }
-        }
-    }
-    Ok(exit::DONE)
 }
 
 fn permissions(options: &Options, what: Permissions) -> Outcome {

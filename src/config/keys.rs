@@ -78,6 +78,11 @@ pub const KEYS: &[Key] = &[
         "Retries of a failed request; rate limits and overload have no limit.",
     ),
     key(
+        "loop.longest_wait",
+        Kind::Duration(|c, _| &mut c.turn.longest_wait),
+        "`dunlin exec` gives up when a provider asks it to wait longer than this; with a screen you decide.",
+    ),
+    key(
         "loop.overload_wait",
         Kind::Duration(|c, _| &mut c.turn.overload_wait),
         "Longest wait between two attempts while the model is overloaded; what the provider asks for wins.",

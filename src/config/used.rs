@@ -54,6 +54,8 @@ pub struct Config {
 pub struct TurnSettings {
     /// Retries of a failed request (rate limits and overload have no limit). Default 3.
     pub retries: u32,
+    /// Headless: a longer wait than this that a provider asks for is an error. Default 10 min.
+    pub longest_wait: Duration,
     /// Longest wait between two attempts while the model is overloaded or limits the rate; what the
     /// provider asks for wins. Default 60 s.
     pub overload_wait: Duration,
@@ -79,6 +81,7 @@ impl Default for TurnSettings {
     fn default() -> Self {
         Self {
             retries: 3,
+            longest_wait: Duration::from_mins(10),
             overload_wait: Duration::from_mins(1),
             idle_timeout: Duration::from_mins(5),
             write_delay: Duration::from_millis(100),

@@ -26,7 +26,7 @@ use super::delta::append;
 use super::encode::{Encoder, Quirks};
 use super::tape::Tape;
 use super::{Answer, Delta, Model, ModelInfo, Request};
-use crate::protocol::Fault;
+use crate::protocol::{Fault, FaultKind};
 
 /// How long the end of the stream may take once the model has finished.
 const GRACE: Duration = Duration::from_secs(1);
@@ -49,6 +49,8 @@ pub struct Endpoint {
     pub headers: HeaderMap,
     /// A stream that is silent for so long has timed out.
     pub idle_timeout: Duration,
+    /// What to do when the key is refused.
+    pub key_hint: String,
 }
 
 impl fmt::Debug for Endpoint {
@@ -207,20 +209,38 @@ async fn send(
     request: &Request,
 ) -> Result<Response, Fault> {
     let client = http.client(&endpoint.url)?;
-    let body: Bytes = encoder.body(request);
-    let sent = client
-        .post(endpoint.url.clone())
-        .headers(endpoint.headers.clone())
-        .body(body)
-        .send();
-    let response = tokio::time::timeout(endpoint.idle_timeout, sent)
-        .await
-        .map_err(|_elapsed| silent(endpoint))?
-        .map_err(|error| broken(endpoint, &error))?;
-    if response.status().is_success() {
-        return Ok(response);
+    let mut learned = Vec::new();
+    loop {
+        let body: Bytes = encoder.body(request);
+        let sent = client
+            .post(endpoint.url.clone())
+            .headers(endpoint.headers.clone())
+            .body(body.clone())
+            .send();
+        let response = tokio::time::timeout(endpoint.idle_timeout, sent)
+            .await
+            .map_err(|_elapsed| silent(endpoint))?
+            .map_err(|error| broken(endpoint, &error))?;
+        if response.status().is_success() {
+            return Ok(response);
+        }
+        let (fault, words) = refused(endpoint, response).await;
+        // What the endpoint does not take and the model does not need is left out; each lesson is
+        // learned once, so this ends.
+        let lesson = Some(&words)
+            .filter(|_| fault.kind == FaultKind::BadRequest && !fault.retryable)
+            .and_then(|words| encoder.learn(words, &body));
+        let Some(lesson) = lesson else {
+            encoder.unlearn(&learned);
+            return Err(fault);
+        };
+        tracing::info!(
+            provider = endpoint.provider,
+            ?lesson,
+            "asked again differently"
+        );
+        learned.push(lesson);
     }
-    Err(refused(endpoint, response).await)
 }
 
 /// How long to wait for pieces.

@@ -5,7 +5,7 @@ use super::calls::Stage;
 use super::{State, Turn};
 use crate::agent::effect::Effect;
 use crate::agent::input::{SnapshotTag, StreamId, Timer};
-use crate::agent::retry::{Decision, Patience, decide};
+use crate::agent::retry::{Decision, Patience, decide, given_up};
 use crate::protocol::tool::INTERRUPTED_OUTPUT;
 use crate::protocol::{
     Event, Fault, FaultKind, Finish, Millis, PartBody, PartId, Phase, ToolState, TurnEnd,
@@ -195,6 +195,7 @@ impl Turn {
         }
         match decide(&fault, failed, self.patience(), self.jitter(now)) {
             Decision::GiveUp => {
+                let fault = given_up(fault, self.patience());
                 self.cut_step(now, Finish::Error, Some(fault.clone()));
                 self.announce_fault(fault);
                 self.end_turn(now, TurnEnd::Error);
@@ -343,10 +344,15 @@ impl Turn {
     }
 
     /// How patient the loop is with a failing model.
-    pub(super) const fn patience(&self) -> Patience {
+    pub(super) fn patience(&self) -> Patience {
+        let turn = &self.setup.turn;
         Patience {
-            retries: self.setup.turn.retries,
-            overload_cap_ms: self.setup.turn.overload_wait.as_millis() as u64,
+            retries: turn.retries,
+            overload_cap_ms: turn.overload_wait.as_millis() as u64,
+            longest_ms: self
+                .setup
+                .headless
+                .then_some(turn.longest_wait.as_millis() as u64),
         }
     }
 

@@ -152,7 +152,7 @@ fn think_tags_become_reasoning_only_at_the_start() {
         answer(&["\n<thi", "nk>a</th", "ink", ">b"]),
         (json!("a"), json!("b"))
     );
-    assert_eq!(answer(&["<think>a</thi"]), (json!("a"), json!("</thi")));
+    assert_eq!(answer(&["<think>a</thi"]), (json!("a</thi"), json!("")));
     assert_eq!(answer(&["<", "b>"]), (json!(""), json!("<b>")));
     assert_eq!(
         answer(&["a <think>b</think>"]),

@@ -60,3 +60,7 @@ pub use neutral::{decode_bytes, neutral};
 #[cfg(test)]
 #[path = "decode_tests.rs"]
 mod tests;
+
+#[cfg(test)]
+#[path = "dialect_tests.rs"]
+mod dialect_tests;

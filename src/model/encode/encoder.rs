@@ -12,6 +12,7 @@ use bytes::Bytes;
 use serde_json::{Map, Value, json};
 
 use super::history::{self, Ids, Rules, Segment};
+use super::lessons::Lesson;
 use super::{Quirks, anthropic, gemini, openai_chat, openai_responses};
 use crate::model::decode::Wire;
 use crate::model::{Request, RequestMessage, ToolSpec};
@@ -77,6 +78,8 @@ struct Memory {
 pub struct Encoder {
     quirks: Quirks,
     memory: Mutex<Memory>,
+    /// What the endpoint refused so far.
+    lessons: Mutex<Vec<Lesson>>,
 }
 
 impl fmt::Debug for Encoder {
@@ -93,7 +96,31 @@ impl Encoder {
         Self {
             quirks,
             memory: Mutex::default(),
+            lessons: Mutex::default(),
         }
+    }
+
+    /// Takes what a refusal in these words teaches about a request of this body, for all requests to
+    /// come; none if it teaches nothing new.
+    pub(in crate::model) fn learn(&self, words: &str, body: &[u8]) -> Option<Lesson> {
+        let lesson = Lesson::of(words, body)?;
+        let mut lessons = self.lessons.lock().unwrap_or_else(PoisonError::into_inner);
+        // renaming there and back would never end
+        let known = lessons.iter().any(|old| match (old, &lesson) {
+            (Lesson::Rename(..), Lesson::Rename(..)) => true,
+            (old, new) => old == new,
+        });
+        if known {
+            return None;
+        }
+        lessons.push(lesson);
+        Some(lesson)
+    }
+
+    /// Takes lessons back that were of no use.
+    pub(in crate::model) fn unlearn(&self, useless: &[Lesson]) {
+        let mut lessons = self.lessons.lock().unwrap_or_else(PoisonError::into_inner);
+        lessons.retain(|lesson| !useless.contains(lesson));
     }
 
     /// The endpoint's quirks.
@@ -223,12 +250,15 @@ impl Encoder {
     fn assemble(&self, request: &Request, chunks: &[Chunk], tools: &[u8]) -> Vec<u8> {
         let last = chunks.iter().rev().find(|chunk| !chunk.json.is_empty());
         let thinks = last.filter(|chunk| chunk.calls).map(|chunk| chunk.thinks);
-        let (head, list) = match self.quirks.wire {
+        let (mut head, list) = match self.quirks.wire {
             Wire::Anthropic => (anthropic::head(request, &self.quirks, thinks), "messages"),
             Wire::OpenaiChat => (openai_chat::head(request, &self.quirks), "messages"),
             Wire::OpenaiResponses => (openai_responses::head(request, &self.quirks), "input"),
             Wire::Gemini => (gemini::head(request, &self.quirks), "contents"),
         };
+        let lessons = self.lessons.lock().unwrap_or_else(PoisonError::into_inner);
+        lessons.iter().for_each(|lesson| lesson.apply(&mut head));
+        drop(lessons);
         let size: usize = chunks.iter().map(|chunk| chunk.json.len() + 80).sum();
         let mut out = Vec::with_capacity(size + tools.len() + request.system_stable.len() + 8_192);
         open(&mut out, &head);

@@ -4,13 +4,14 @@
 //! step 1 cost: finished segments of the history are copied, only new ones are serialised. Consecutive
 //! requests are byte prefixes of each other up to the moving cache marks (`prefix_form` shows them
 //! without). Nothing of HTTP in here; files by job: `history` order, one file per wire, `effort`,
-//! `schema`, `media`, `quirks`.
+//! `schema`, `media`, `quirks`, `lessons`.
 
 mod anthropic;
 mod effort;
 mod encoder;
 mod gemini;
 mod history;
+mod lessons;
 mod media;
 mod openai_chat;
 mod openai_responses;

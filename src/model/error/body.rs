@@ -66,6 +66,17 @@ impl Said {
                 ..Self::default()
             };
         }
+        // an error status with an event stream as its body: gateways that had begun to stream
+        if text.starts_with("data:") || text.starts_with("event:") {
+            let events = text.lines().filter_map(|line| line.strip_prefix("data:"));
+            let said = events
+                .filter_map(|data| serde_json::from_str::<Value>(data.trim()).ok())
+                .map(|value| Self::of_value(&value))
+                .find(|said| said.message.is_some());
+            if let Some(said) = said {
+                return said;
+            }
+        }
         // a JSON text behind something else, as proxies write it: `upstream error: {…}`
         let inner = text
             .find('{')

@@ -89,10 +89,13 @@ fn duration_at(text: &str) -> Option<f64> {
     }
 }
 
+/// A date of HTTP, or of ISO 8601 as some gateways write it.
 fn date(text: &str) -> Option<Millis> {
     jiff::fmt::rfc2822::parse(text)
+        .map(|zoned| zoned.timestamp())
+        .or_else(|_| text.parse::<jiff::Timestamp>())
         .ok()
-        .map(|zoned| zoned.timestamp().as_millisecond())
+        .map(jiff::Timestamp::as_millisecond)
 }
 
 fn millis(ms: f64) -> Option<u64> {
@@ -130,6 +133,10 @@ mod tests {
         assert_eq!(
             headers(&[("retry-after", "Wed, 21 Oct 2015 07:00:00 GMT")]),
             Some(0)
+        );
+        assert_eq!(
+            headers(&[("retry-after", "2015-10-21T07:28:01Z")]),
+            Some(11_000)
         );
         for bad in [
             &[("retry-after", "-5")],

@@ -178,13 +178,15 @@ fn is_overloaded(status: Option<u16>, said: &Said, words: &str) -> bool {
         "model_overloaded",
         "modelnotreadyexception",
         "over_capacity",
+        "capacity_exceeded",
     ];
-    if matches!(status, Some(503 | 529)) || said.has_code(&codes) {
+    if matches!(status, Some(498 | 503 | 529)) || said.has_code(&codes) {
         return true;
     }
     let wordings = [
         "overloaded",
         "over capacity",
+        "capacity exceeded",
         "no capacity",
         "at capacity",
         "too busy",

@@ -220,3 +220,7 @@ pub fn debug_error(provider: &str, stored: &Value) -> Value {
 #[cfg(test)]
 #[path = "error_tests.rs"]
 mod tests;
+
+#[cfg(test)]
+#[path = "wording_tests.rs"]
+mod wording_tests;

@@ -21,8 +21,12 @@ const CODES: [&str; 12] = [
 ];
 
 /// Words about the limit of the answer, not of the prompt.
-const ABOUT_OUTPUT: [&str; 4] = [
+const ABOUT_OUTPUT: [&str; 7] = [
     "number of output tokens",
+    "max_tokens' is too large",
+    "max_completion_tokens is too large",
+    // vLLM, of the room that a prompt leaves for the answer
+    "max_completion_tokens' is too large",
     "maximum output",
     "max_tokens must be",
     "max_tokens is too large",

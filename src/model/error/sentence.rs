@@ -79,6 +79,9 @@ pub(super) fn hint(provider: &str, kind: FaultKind, said: &Said) -> String {
         FaultKind::NotFound => {
             "Check the spelling of the model and the provider's base URL; /model lists the models.".to_owned()
         }
+        FaultKind::BadRequest if is_about_the_model(said) => {
+            "Check the spelling of the model; /model lists the models.".to_owned()
+        }
         FaultKind::BadRequest => {
             "Check the model's settings in the configuration; if they are right, choose another model or \
              report this as a bug in dunlin."
@@ -87,6 +90,15 @@ pub(super) fn hint(provider: &str, kind: FaultKind, said: &Said) -> String {
         _ => "Try again; if it lasts, look at the provider's status page or choose another model with /model."
             .to_owned(),
     }
+}
+
+/// True if the request was refused for the model's name.
+fn is_about_the_model(said: &Said) -> bool {
+    let words = said.words();
+    ["invalid model", "not a valid model", "model_not_supported"]
+        .iter()
+        .any(|word| words.contains(word))
+        || said.has_code(&["invalid_model", "model_not_supported", "invalid_model_id"])
 }
 
 fn key_variable(provider: &str) -> String {

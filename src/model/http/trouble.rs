@@ -16,8 +16,8 @@ use crate::protocol::{Fault, FaultKind};
 const ERROR_TIMEOUT: Duration = Duration::from_secs(10);
 const ERROR_LIMIT: usize = 256 * 1_024;
 
-/// An answer with an error status.
-pub(super) async fn refused(endpoint: &Endpoint, mut response: Response) -> Fault {
+/// An answer with an error status, and the whole of its words.
+pub(super) async fn refused(endpoint: &Endpoint, mut response: Response) -> (Fault, String) {
     let status = response.status().as_u16();
     let headers: Vec<(String, String)> = response
         .headers()
@@ -37,7 +37,11 @@ pub(super) async fn refused(endpoint: &Endpoint, mut response: Response) -> Faul
     if tokio::time::timeout(ERROR_TIMEOUT, reading).await.is_err() {
         tracing::debug!("the body of an error answer took too long");
     }
-    classify(&endpoint.provider, status, &headers, &body)
+    let mut fault = classify(&endpoint.provider, status, &headers, &body);
+    if fault.kind == FaultKind::Auth && !endpoint.key_hint.is_empty() {
+        fault.hint.clone_from(&endpoint.key_hint);
+    }
+    (fault, String::from_utf8_lossy(&body).into_owned())
 }
 
 fn host(endpoint: &Endpoint) -> String {

@@ -12,7 +12,7 @@ use secrecy::{ExposeSecret, SecretString};
 use super::table::{KeyStyle, Spec};
 use crate::config::used::{ModelSettings, ProviderSettings};
 use crate::model::ModelInfo;
-use crate::model::auth::Keys;
+use crate::model::auth::{Keys, mask};
 use crate::model::decode::Wire;
 use crate::model::encode::Quirks;
 use crate::model::http::{Endpoint, Http, WireModel, is_loopback, request_url};
@@ -23,6 +23,8 @@ use crate::protocol::{Fault, FaultKind};
 struct Key {
     secret: SecretString,
     from: String,
+    /// True if `dunlin auth` stored it.
+    stored: bool,
 }
 
 /// A provider with its key and address.
@@ -144,6 +146,12 @@ impl Provider {
         self.key.as_ref().map(|key| key.from.as_str())
     }
 
+    /// Where its key was found, and the key masked.
+    pub(super) fn key_shown(&self) -> Option<(&str, String)> {
+        let key = self.key.as_ref()?;
+        Some((&key.from, mask(&key.secret)))
+    }
+
     /// Settings that could not be followed.
     pub(super) fn problems(&self) -> Vec<Fault> {
         let mut quirks = Quirks::plain(self.wire);
@@ -182,17 +190,30 @@ impl Provider {
             url,
             headers,
             idle_timeout,
+            key_hint: self.key_hint(),
         };
         Ok(WireModel::new(info, http, endpoint, quirks))
     }
 
-    fn no_key(&self) -> Fault {
+    /// What to do when the key is refused: where it came from decides what can be done.
+    fn key_hint(&self) -> String {
         let id = &self.id;
-        let set = match self.key_env.first() {
-            Some(name) => format!("Set {name} or run `dunlin auth login {id}`."),
-            None => format!("Run `dunlin auth login {id}`."),
-        };
-        Fault::new(FaultKind::Auth, format!("There is no key for `{id}`."), set)
+        match (&self.key, self.key_env.first()) {
+            (Some(key), _) if key.stored => {
+                format!("Store the right key with `dunlin auth login {id}`.")
+            }
+            (Some(key), _) => format!(
+                "The key came from {0}: correct {0}, or unset it and run `dunlin auth login {id}`.",
+                key.from
+            ),
+            (None, Some(name)) => format!("Set {name}, or run `dunlin auth login {id}`."),
+            (None, None) => format!("Run `dunlin auth login {id}`."),
+        }
+    }
+
+    fn no_key(&self) -> Fault {
+        let message = format!("There is no key for `{}`.", self.id);
+        Fault::new(FaultKind::Auth, message, self.key_hint())
     }
 
     pub(super) fn quirks(&self, info: &ModelInfo) -> Quirks {
@@ -274,6 +295,7 @@ fn find_key(
         Some(Key {
             secret: env(name)?.trim().to_owned().into(),
             from: name.clone(),
+            stored: false,
         })
     });
     of_env.or_else(|| {
@@ -281,6 +303,7 @@ fn find_key(
             Some(Key {
                 secret: stored.get(*id)?.clone(),
                 from: format!("stored key of {id}"),
+                stored: true,
             })
         })
     })

@@ -8,4 +8,4 @@ mod endpoint;
 mod registry;
 mod table;
 
-pub use registry::Registry;
+pub use registry::{KeyFound, Registry};

@@ -171,6 +171,7 @@ fn stored_keys_are_used_and_the_environment_wins() {
         folder.path(),
         "openai",
         &"stored-key-stored-key".to_owned().into(),
+        Some(auth::Place::File),
     )
     .expect("stored");
     let dir = folder.path().to_str().expect("UTF-8").to_owned();
@@ -182,6 +183,11 @@ fn stored_keys_are_used_and_the_environment_wins() {
         &[("DUNLIN_CONFIG_DIR", &dir), ("OPENAI_API_KEY", "k")],
     );
     assert_eq!(both.found(), ["OPENAI_API_KEY"]);
+    let shown = &stored.keys()[0];
+    assert_eq!((&*shown.provider, &*shown.masked), ("openai", "stor…-key"));
+    assert!(both.keys().iter().all(|key| key.from == "OPENAI_API_KEY"));
+    assert_eq!(stored.instead_of("antropic"), Some("anthropic"));
+    assert_eq!(stored.instead_of("anthropic"), None);
 }
 
 #[test]

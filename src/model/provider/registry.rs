@@ -19,6 +19,17 @@ use crate::protocol::{Fault, FaultKind, ModelRef};
 /// The script behind `scripted/demo`.
 const DEMO: &str = include_str!("../../../assets/demo/script.json");
 
+/// A key that counts.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KeyFound {
+    /// Whose.
+    pub provider: String,
+    /// The variable of the environment, or the place where `dunlin auth login` stored it.
+    pub from: String,
+    /// The key, masked.
+    pub masked: String,
+}
+
 /// The models that can be asked.
 #[derive(Debug)]
 pub struct Registry {
@@ -39,10 +50,9 @@ impl Registry {
         let set = |name: &str| env(name).filter(|value| !value.trim().is_empty());
         let mut problems = Vec::new();
         let stored = auth::config_dir(&set).map_or_else(auth::Keys::new, |dir| {
-            auth::load(&dir).unwrap_or_else(|fault| {
-                problems.push(fault);
-                auth::Keys::new()
-            })
+            let (keys, unread) = auth::load(&dir);
+            problems.extend(unread);
+            keys
         });
         let mut providers = BTreeMap::new();
         let mut found = Vec::new();
@@ -226,6 +236,28 @@ impl Registry {
         self.found.clone()
     }
 
+    /// The keys that count, one for each provider that has one.
+    pub fn keys(&self) -> Vec<KeyFound> {
+        let of = |provider: &Provider| {
+            let (from, masked) = provider.key_shown()?;
+            Some(KeyFound {
+                provider: provider.id.clone(),
+                from: from.to_owned(),
+                masked,
+            })
+        };
+        self.providers.values().filter_map(of).collect()
+    }
+
+    /// The closest name of a provider, if `id` is none; none if it is one, or like none.
+    pub fn instead_of(&self, id: &str) -> Option<&str> {
+        self.providers()
+            .map(|known| (distance(known, id), known))
+            .min()
+            .filter(|(distance, _)| (1..=3).contains(distance))
+            .map(|(_, known)| known)
+    }
+
     /// Ids of all providers.
     pub fn providers(&self) -> impl Iterator<Item = &str> {
         self.providers
@@ -236,13 +268,8 @@ impl Registry {
 
     fn provider(&self, id: &str) -> Result<&Provider, Fault> {
         self.providers.get(id).ok_or_else(|| {
-            let closest = self
-                .providers()
-                .map(|known| (distance(known, id), known))
-                .min()
-                .filter(|(distance, _)| *distance <= 3);
-            let hint = match closest {
-                Some((_, known)) => format!("Did you mean `{known}`?"),
+            let hint = match self.instead_of(id) {
+                Some(known) => format!("Did you mean `{known}`?"),
                 None => format!("Add [provider.{id}] to the configuration (docs/providers.md)."),
             };
             Fault::new(

@@ -1,3 +1,5 @@
 //! The command line as scripts use it: the real binary, the scripted provider, the contract.
 
 mod exec;
+mod keys;
+mod switch;

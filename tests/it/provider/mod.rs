@@ -351,3 +351,66 @@ async fn local_servers_are_found_with_their_models() {
         ["ollama/qwen3:8b".parse().expect("a model")]
     );
 }
+
+fn refusal(message: &str) -> Reply {
+    let body = json!({"error": {"message": message, "type": "invalid_request_error"}});
+    Reply::stream(&[&body.to_string()])
+        .status(400)
+        .header("content-type", "application/json")
+}
+
+#[tokio::test]
+async fn what_an_endpoint_does_not_take_is_left_out_and_asked_again_at_once() {
+    let server = Server::start(vec![
+        refusal("acme does not support parameters: ['prompt_cache_key'], for model=mock."),
+        refusal("Unsupported parameter: 'max_completion_tokens' is not supported with this model."),
+        Reply::stream(&[CHAT_START, CHAT_MORE, CHAT_END]),
+    ])
+    .await;
+    let model = model("openai-chat", &server.origin);
+    let (deltas, fault) = ask(&*model).await;
+    assert_eq!((text(&deltas).as_str(), fault), ("Hello", None));
+    let (_, fault) = ask(&*model).await;
+    assert_eq!(fault, None);
+    let bodies: Vec<Value> = server
+        .asked()
+        .iter()
+        .map(|asked| serde_json::from_str(&asked.body).expect("JSON"))
+        .collect();
+    assert_eq!(bodies.len(), 4, "the second request knows at once");
+    assert!(bodies[0].get("prompt_cache_key").is_some());
+    assert!(bodies[1].get("prompt_cache_key").is_none());
+    for body in &bodies[2..] {
+        assert!(body.get("prompt_cache_key").is_none());
+        assert!(body.get("max_completion_tokens").is_none());
+        assert_eq!(body["max_tokens"], 100);
+        assert_eq!(body["messages"], bodies[0]["messages"]);
+    }
+}
+
+#[tokio::test]
+async fn a_refusal_that_leaving_out_does_not_mend_is_shown_and_nothing_is_learned() {
+    let server = Server::start(vec![
+        refusal("unknown parameter: stream_options"),
+        refusal("messages.0: unknown role"),
+        Reply::stream(&[CHAT_START, CHAT_MORE, CHAT_END]),
+    ])
+    .await;
+    let model = model("openai-chat", &server.origin);
+    let (_, fault) = ask(&*model).await;
+    let fault = fault.expect("a fault");
+    assert!(fault.message.contains("unknown role"), "{fault}");
+    assert_eq!(ask(&*model).await.1, None);
+    let asked = server.asked();
+    assert!(!asked[1].body.contains("stream_options"));
+    assert!(asked[2].body.contains("stream_options"));
+}
+
+#[tokio::test]
+async fn a_refused_key_says_where_it_came_from() {
+    let body = json!({"error": {"message": "Invalid API Key", "type": "authentication_error"}});
+    let fault = fault_of(Reply::stream(&[&body.to_string()]).status(401)).await;
+    assert_eq!(fault.kind, FaultKind::Auth);
+    assert!(fault.hint.contains("came from OPENAI_API_KEY"), "{fault}");
+    assert!(!fault.to_string().contains("secret-key"), "{fault}");
+}

@@ -206,7 +206,11 @@ impl OpenaiChat {
                 self.refusal(text, out);
             }
             let old = json::some(delta, "function_call").filter(|call| call.is_object());
-            let calls = json::items(delta, "tool_calls").iter().chain(old);
+            let lone = json::some(delta, "tool_calls").filter(|call| call.is_object());
+            let calls = json::items(delta, "tool_calls")
+                .iter()
+                .chain(lone)
+                .chain(old);
             self.take_calls(calls.map(Fragment::of_value), out);
         }
         if let Some(reason) = json::text(choice, "finish_reason") {
@@ -385,8 +389,10 @@ impl OpenaiChat {
 
     /// Gives out what was held back and ends the block that grows.
     fn close(&mut self, out: &mut Out) {
-        if let Some(held) = self.tags.flush() {
-            self.text(&held, out);
+        match self.tags.flush() {
+            Some((true, held)) => self.grow_reasoning("think", &held, out),
+            Some((false, held)) => self.text(&held, out),
+            None => {}
         }
         self.end_block(out);
     }

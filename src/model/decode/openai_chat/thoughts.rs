@@ -134,10 +134,11 @@ impl Tags {
         pieces
     }
 
-    /// What was held back and is text after all.
-    pub(super) fn flush(&mut self) -> Option<String> {
-        // an unfinished closing tag is as good as any other text
-        Some(std::mem::take(&mut self.held)).filter(|held| !held.is_empty())
+    /// What was held back and is no tag after all; true for a thought.
+    pub(super) fn flush(&mut self) -> Option<(bool, String)> {
+        let thought = matches!(self.state, TagState::Inside(_));
+        let held = std::mem::take(&mut self.held);
+        (!held.is_empty()).then_some((thought, held))
     }
 }
 

@@ -163,9 +163,20 @@ impl OpenaiResponses {
         self.items.insert(at, item);
     }
 
+    /// Under which index each item of the final list was streamed. Some servers leave numbers out or
+    /// count from 1: as many items as came are the same items in the same order.
+    fn places(&self, count: usize) -> Vec<u64> {
+        if self.items.len() == count {
+            self.items.keys().copied().collect()
+        } else {
+            (0..count as u64).collect()
+        }
+    }
+
     fn over(&mut self, response: &Value, incomplete: bool, out: &mut Out) {
-        for (at, said) in json::items(response, "output").iter().enumerate() {
-            self.item_done(at as u64, said, out);
+        let list = json::items(response, "output");
+        for (said, at) in list.iter().zip(self.places(list.len())) {
+            self.item_done(at, said, out);
         }
         usage(response, out);
         for (_, item) in std::mem::take(&mut self.items) {

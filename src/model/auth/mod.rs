@@ -1,0 +1,318 @@
+//! Keys of providers that the user stored: in `auth.json` in the config folder, readable by the owner
+//! only, or in the operating system's keyring (feature `keyring`).
+//!
+//! `dunlin auth` writes them, the registry reads them. Keys of the environment win over them. A key is
+//! a `SecretString` from the moment it is read and is never printed, only masked. `file` owns
+//! `auth.json`, which also says which keys are in the keyring: keyrings cannot be listed.
+
+mod file;
+#[cfg(all(feature = "keyring", target_os = "linux"))]
+mod keyring;
+#[cfg(not(all(feature = "keyring", target_os = "linux")))]
+#[path = "no_keyring.rs"]
+mod keyring;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use secrecy::{ExposeSecret, SecretString};
+
+use self::file::Entry;
+use crate::protocol::{Fault, FaultKind};
+
+/// Keys by provider id.
+pub type Keys = BTreeMap<String, SecretString>;
+
+/// Where a key is stored.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Place {
+    /// `auth.json`.
+    File,
+    /// The operating system's keyring.
+    Keyring,
+}
+
+impl Place {
+    /// What it is called.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::File => "auth.json",
+            Self::Keyring => "keyring",
+        }
+    }
+}
+
+/// A stored key as it may be shown.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Stored {
+    /// Whose.
+    pub provider: String,
+    /// Where.
+    pub place: Place,
+    /// The key, masked; or why it cannot be read.
+    pub masked: Result<String, String>,
+}
+
+/// The file in this config folder.
+pub fn file(config_dir: &Path) -> PathBuf {
+    config_dir.join("auth.json")
+}
+
+/// The config folder by the environment: `DUNLIN_CONFIG_DIR`, else `XDG_CONFIG_HOME/dunlin`, else
+/// `~/.config/dunlin`.
+pub fn config_dir(env: &dyn Fn(&str) -> Option<String>) -> Option<PathBuf> {
+    let var = |name: &str| {
+        env(name)
+            .filter(|value| !value.is_empty())
+            .map(PathBuf::from)
+    };
+    var("DUNLIN_CONFIG_DIR")
+        .or_else(|| var("XDG_CONFIG_HOME").map(|dir| dir.join("dunlin")))
+        .or_else(|| var("HOME").map(|dir| dir.join(".config").join("dunlin")))
+}
+
+/// The stored keys, empty if there are none, and what was wrong with those that cannot be read.
+pub fn load(config_dir: &Path) -> (Keys, Vec<Fault>) {
+    let mut problems = Vec::new();
+    let entries = file::read(config_dir).unwrap_or_else(|fault| {
+        problems.push(fault);
+        file::Entries::new()
+    });
+    let mut keys = Keys::new();
+    for (provider, entry) in entries {
+        match secret(&provider, entry) {
+            Ok(key) => {
+                keys.insert(provider, key);
+            }
+            Err(why) => problems.push(keyring_trouble(&provider, "read", &why)),
+        }
+    }
+    (keys, problems)
+}
+
+fn secret(provider: &str, entry: Entry) -> Result<SecretString, String> {
+    match entry {
+        Entry::Key { key } => Ok(SecretString::from(key)),
+        Entry::Elsewhere { .. } => keyring::get(provider),
+    }
+}
+
+/// Stores the key of a provider, in place of an older one. Without a `place` in the keyring if there
+/// is one that answers, else in the file. Says where it is now.
+///
+/// # Errors
+///
+/// For a key that cannot be one, a file that cannot be written, and a keyring that was asked for and
+/// does not answer.
+pub fn login(
+    config_dir: &Path,
+    provider: &str,
+    key: &SecretString,
+    place: Option<Place>,
+) -> Result<Place, Fault> {
+    let key = key.expose_secret().trim();
+    if key.is_empty() || key.chars().any(char::is_control) {
+        return Err(Fault::new(
+            FaultKind::Config,
+            format!("The key for `{provider}` is empty or holds control characters."),
+            "Paste it again, as one line.",
+        ));
+    }
+    let mut entries = file::read(config_dir)?;
+    let kept = match place {
+        Some(Place::File) => Place::File,
+        Some(Place::Keyring) => {
+            keyring::set(provider, key).map_err(|why| keyring_trouble(provider, "stored", &why))?;
+            Place::Keyring
+        }
+        None if keyring::set(provider, key).is_ok() => Place::Keyring,
+        None => Place::File,
+    };
+    let entry = match kept {
+        Place::Keyring => Entry::elsewhere(),
+        Place::File => Entry::Key {
+            key: key.to_owned(),
+        },
+    };
+    let old = entries.insert(provider.to_owned(), entry);
+    file::write(config_dir, &entries)?;
+    if kept == Place::File && matches!(old, Some(Entry::Elsewhere { .. })) {
+        // the older key must not stay behind; if the keyring is gone, so is the key
+        drop(keyring::remove(provider));
+    }
+    Ok(kept)
+}
+
+/// Removes the key of a provider; false if there was none.
+///
+/// # Errors
+///
+/// If the file cannot be written, or the keyring does not give the key up.
+pub fn logout(config_dir: &Path, provider: &str) -> Result<bool, Fault> {
+    let mut entries = file::read(config_dir)?;
+    match entries.remove(provider) {
+        None => return Ok(false),
+        Some(Entry::Elsewhere { .. }) => {
+            keyring::remove(provider).map_err(|why| keyring_trouble(provider, "removed", &why))?;
+        }
+        Some(Entry::Key { .. }) => {}
+    }
+    file::write(config_dir, &entries)?;
+    Ok(true)
+}
+
+/// The stored keys as they may be shown.
+///
+/// # Errors
+///
+/// If the file is there and cannot be read.
+pub fn list(config_dir: &Path) -> Result<Vec<Stored>, Fault> {
+    let entries = file::read(config_dir)?;
+    Ok(entries
+        .into_iter()
+        .map(|(provider, entry)| {
+            let place = match entry {
+                Entry::Key { .. } => Place::File,
+                Entry::Elsewhere { .. } => Place::Keyring,
+            };
+            let masked = secret(&provider, entry).map(|key| mask(&key));
+            Stored {
+                provider,
+                place,
+                masked,
+            }
+        })
+        .collect())
+}
+
+/// Enough of a key to tell two apart: `sk-a…9f2c`, and nothing of a short one.
+pub fn mask(key: &SecretString) -> String {
+    let chars: Vec<char> = key.expose_secret().chars().collect();
+    if chars.len() < 16 {
+        return "…".to_owned();
+    }
+    let head: String = chars.iter().take(4).collect();
+    let tail: String = chars.iter().skip(chars.len() - 4).collect();
+    format!("{head}…{tail}")
+}
+
+fn keyring_trouble(provider: &str, verb: &str, why: &str) -> Fault {
+    Fault::new(
+        FaultKind::Config,
+        format!("The key for `{provider}` could not be {verb} in the keyring: {why}."),
+        format!(
+            "Store it again with `dunlin auth login {provider} --store file`, or set it in the environment."
+        ),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn key(text: &str) -> SecretString {
+        SecretString::from(text.to_owned())
+    }
+
+    #[test]
+    fn keys_are_kept_listed_masked_and_removed() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let dir = folder.path().join("deep").join("config");
+        assert!(load(&dir).0.is_empty());
+        let file = Some(Place::File);
+        login(&dir, "anthropic", &key(" sk-ant-0123456789abcdef\n"), file).expect("stored");
+        login(&dir, "openai", &key("sk-oai-0123456789abcdef"), file).expect("stored");
+        let (keys, problems) = load(&dir);
+        assert!(problems.is_empty(), "{problems:?}");
+        assert_eq!(keys["anthropic"].expose_secret(), "sk-ant-0123456789abcdef");
+        assert_eq!(
+            list(&dir).expect("readable")[0],
+            Stored {
+                provider: "anthropic".to_owned(),
+                place: Place::File,
+                masked: Ok("sk-a…cdef".to_owned()),
+            }
+        );
+        assert!(logout(&dir, "anthropic").expect("written"));
+        assert!(!logout(&dir, "anthropic").expect("nothing to do"));
+        assert_eq!(load(&dir).0.len(), 1);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn the_file_is_for_its_owner_only() {
+        use std::os::unix::fs::PermissionsExt;
+        let dir = tempfile::tempdir().expect("a folder");
+        login(
+            dir.path(),
+            "x",
+            &key("0123456789abcdef0"),
+            Some(Place::File),
+        )
+        .expect("stored");
+        let mode = std::fs::metadata(file(dir.path()))
+            .expect("there")
+            .permissions()
+            .mode();
+        assert_eq!(mode & 0o777, 0o600);
+    }
+
+    #[test]
+    fn a_broken_file_is_named_and_its_content_is_not_shown() {
+        let dir = tempfile::tempdir().expect("a folder");
+        std::fs::write(file(dir.path()), "{\"x\": sk-secret-secret").expect("written");
+        let (keys, problems) = load(dir.path());
+        assert!(keys.is_empty());
+        let fault = &problems[0];
+        assert!(fault.message.contains("auth.json"), "{fault}");
+        assert!(!fault.to_string().contains("secret"), "{fault}");
+        assert!(login(dir.path(), "x", &key("0123456789abcdef0"), None).is_err());
+    }
+
+    #[test]
+    fn debug_output_and_masks_hide_keys() {
+        let secret = key("sk-ant-0123456789abcdef");
+        assert!(!format!("{secret:?}").contains("0123"));
+        assert_eq!(mask(&key("short")), "…");
+        assert!(login(Path::new("/nowhere"), "x", &key("  "), None).is_err());
+    }
+
+    #[cfg(not(feature = "keyring"))]
+    #[test]
+    fn without_a_keyring_the_file_takes_the_key_and_keyring_entries_are_named() {
+        let dir = tempfile::tempdir().expect("a folder");
+        let secret = key("0123456789abcdef0");
+        let kept = login(dir.path(), "x", &secret, None).expect("stored");
+        assert_eq!(kept, Place::File);
+        let fault = login(dir.path(), "y", &secret, Some(Place::Keyring)).expect_err("none here");
+        assert!(fault.hint.contains("--store file"), "{fault}");
+        let text = r#"{"x": {"key": "0123456789abcdef0"}, "z": {"store": "keyring"}}"#;
+        std::fs::write(file(dir.path()), text).expect("written");
+        let (keys, problems) = load(dir.path());
+        assert_eq!((keys.len(), problems.len()), (1, 1));
+        assert!(problems[0].message.contains("`z`"), "{}", problems[0]);
+        assert!(list(dir.path()).expect("readable")[1].masked.is_err());
+    }
+
+    #[cfg(feature = "keyring")]
+    #[test]
+    fn a_key_in_the_keyring_leaves_only_its_name_in_the_file() {
+        let dir = tempfile::tempdir().expect("a folder");
+        let provider = format!("dunlin-test-{}", std::process::id());
+        let secret = key("sk-test-0123456789abcdef");
+        if let Err(fault) = login(dir.path(), &provider, &secret, Some(Place::Keyring)) {
+            println!("skipped: {fault}");
+            return;
+        }
+        let text = std::fs::read_to_string(file(dir.path())).expect("written");
+        assert!(
+            text.contains(&provider) && !text.contains("0123456789"),
+            "{text}"
+        );
+        let (keys, _) = load(dir.path());
+        assert_eq!(keys[&provider].expose_secret(), "sk-test-0123456789abcdef");
+        assert!(logout(dir.path(), &provider).expect("removed"));
+        assert!(load(dir.path()).0.is_empty());
+        assert!(keyring::get(&provider).is_err(), "nothing stays behind");
+    }
+}
