@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
-use crate::protocol::{Mode, ModelRef};
+use crate::protocol::{Mode, ModelRef, PartId};
 
 /// A terminal coding agent that never loses work.
 #[derive(Debug, Parser)]
@@ -36,9 +36,12 @@ pub(super) struct Options {
     /// Go on with the newest session of this folder.
     #[arg(long = "continue", short = 'c', global = true)]
     pub(super) newest: bool,
-    /// Go on with this session.
-    #[arg(long, short = 'r', global = true, value_name = "ID")]
+    /// Go on with this session (an id, an end of one, or a title); without one, choose from a list.
+    #[arg(long, short = 'r', global = true, value_name = "ID", num_args = 0..=1, default_missing_value = "")]
     pub(super) resume: Option<String>,
+    /// With --resume: begin at this part, as `dunlin search` names it.
+    #[arg(long, global = true, value_name = "PART")]
+    pub(super) part: Option<PartId>,
     /// Run commands without the sandbox.
     #[arg(long, global = true)]
     pub(super) no_sandbox: bool,

@@ -8,10 +8,11 @@ use tokio::sync::mpsc::unbounded_channel;
 
 use super::arguments::{Exec, Options};
 use crate::agent::driver::Begin;
-use crate::app::{self, Wishes};
+use crate::app::{self, Ground, Wishes};
 use crate::error::AppError;
 use crate::headless::{self, Format, Talk, Task, exit};
 use crate::protocol::{PromptInput, link};
+use crate::session::Project;
 
 /// With a prompt on the command line, standard input that stays silent for so long is left alone.
 const STDIN_PATIENCE: Duration = Duration::from_secs(3);
@@ -58,8 +59,14 @@ pub(super) fn start(
     task: Task,
     talk: Talk,
 ) -> Result<u8, AppError> {
-    let begin = options.begin()?;
     let ground = app::ground(&wishes)?;
+    let begin = options.begin(&ground)?;
+    if options.chooses() {
+        return Err(AppError::usage(
+            "Without a screen, --resume needs a session.",
+            "Write its id after -r; `dunlin sessions list` shows them.",
+        ));
+    }
     super::interactive::log(options.log.as_deref(), &ground.paths);
     let runtime = app::runtime()?;
     let (ops, receiver) = unbounded_channel();
@@ -153,13 +160,19 @@ impl Options {
     }
 
     /// Which session to begin with.
-    pub(super) fn begin(&self) -> Result<Begin, AppError> {
+    pub(super) fn begin(&self, ground: &Ground) -> Result<Begin, AppError> {
         match (&self.resume, self.newest) {
-            (Some(id), _) => id.parse().map(Begin::Open).map_err(|e| {
-                AppError::usage(format!("{e}."), "`dunlin sessions list` shows them.")
-            }),
+            (Some(text), _) if !self.chooses() => {
+                let project = Project::open(&ground.paths.data_dir, &ground.worktree)?;
+                super::which::session(ground, &project, text).map(Begin::Open)
+            }
             (None, true) => Ok(Begin::Newest),
-            (None, false) => Ok(Begin::New),
+            _ => Ok(Begin::New),
         }
+    }
+
+    /// True for `-r` without a session: the user chooses from the list.
+    pub(super) fn chooses(&self) -> bool {
+        self.resume.as_ref().is_some_and(|id| id.trim().is_empty())
     }
 }

@@ -13,7 +13,7 @@ use crate::app;
 use crate::config::paths::Paths;
 use crate::error::AppError;
 use crate::protocol::link;
-use crate::tui::{self, AgentLink, Next, Start, TuiError};
+use crate::tui::{self, AgentLink, First, Next, Start, TuiError};
 
 /// How long the end waits for the agent's thread: its commands are killed, its files are closed.
 const LAST_ACTS: Duration = Duration::from_secs(2);
@@ -26,9 +26,14 @@ pub(super) fn run(options: &Options, prompt: Option<String>, scripted: bool) -> 
 }
 
 fn start(options: &Options, prompt: Option<String>, scripted: bool) -> Result<u8, AppError> {
-    let begin = options.begin()?;
     let wishes = options.wishes(false);
     let ground = app::ground(&wishes)?;
+    let begin = options.begin(&ground)?;
+    let first = match (options.chooses(), options.part) {
+        (true, _) => First::Sessions,
+        (_, Some(part)) => First::Part(part),
+        _ => First::Nothing,
+    };
     log(options.log.as_deref(), &ground.paths);
     let mut settings = ground.config.ui.clone();
     settings.plain |= options.plain;
@@ -38,6 +43,7 @@ fn start(options: &Options, prompt: Option<String>, scripted: bool) -> Result<u8
         version: env!("CARGO_PKG_VERSION"),
         worktree_label: app::shown(&ground.worktree, &ground.paths.home),
         initial_prompt: prompt,
+        first,
         scripted_notice: scripted,
         themes: Some(ground.paths.config_dir.join("themes")),
         stderr_log: Some(ground.paths.data_dir.join("log").join("stderr.log")),

@@ -7,6 +7,7 @@ mod exec;
 mod interactive;
 mod manage;
 mod prompt_history;
+mod which;
 
 use clap::Parser;
 

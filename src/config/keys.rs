@@ -308,6 +308,11 @@ pub const KEYS: &[Key] = &[
         "False does without watching the file system.",
     ),
     key(
+        "snapshot.verify_after",
+        Kind::Duration(|c, _| &mut c.snapshot.verify_after),
+        "Idle time after which all files are compared once with what is known; 0 for never.",
+    ),
+    key(
         "store.frames_days",
         Kind::U32(|c, _| &mut c.store.frames_days, 0, 36_500),
         "Days that recorded answers of models are kept for dunlin replay; 0 records none.",

@@ -235,6 +235,8 @@ pub struct SnapshotSettings {
     pub keep_days: u32,
     /// Use inotify where there is one.
     pub watch: bool,
+    /// Idle time after which everything is verified once. Default 60 s; 0 for never.
+    pub verify_after: Duration,
 }
 
 impl Default for SnapshotSettings {
@@ -248,6 +250,7 @@ impl Default for SnapshotSettings {
             quota: 2 << 30,
             keep_days: 30,
             watch: true,
+            verify_after: Duration::from_mins(1),
         }
     }
 }

@@ -55,6 +55,11 @@ fn is_public(event: &Event) -> bool {
             | Event::Files { .. }
             | Event::Output { .. }
             | Event::UndoPreview { .. }
+            | Event::Tree { .. }
+            | Event::Preview { .. }
+            | Event::Found { .. }
+            | Event::Show { .. }
+            | Event::Kept { .. }
             | Event::Onboarding { .. }
             | Event::Closed
     )

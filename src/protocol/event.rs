@@ -6,8 +6,9 @@
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Ask, AskId, ContextGauge, DiffReport, Fault, FileDiff, Message, MessageId, Millis, Mode,
-    ModelRef, Part, PartId, QueueId, QueueState, SessionInfo, SessionSummary, Tokens,
+    Ask, AskId, ContextGauge, Destination, DiffReport, Fault, FileDiff, Message, MessageId, Millis,
+    Mode, ModelRef, Part, PartId, QueueId, QueueState, SearchHit, SessionId, SessionInfo,
+    SessionSummary, Tokens, TreeTurn,
 };
 
 /// Why a turn ended.
@@ -318,10 +319,13 @@ pub enum Event {
         /// The file.
         file: FileDiff,
     },
-    /// Answer to an unconfirmed `Op::Undo`.
+    /// Answer to an unconfirmed `Op::Undo`, `Op::Rewind` or `Op::SwitchBranch`.
     #[serde(rename = "undo.preview")]
     UndoPreview {
-        /// First line of the prompt whose turn would be taken back.
+        /// Where it would lead.
+        #[serde(default)]
+        to: Destination,
+        /// First line of the prompt that it goes back to, or that the other branch ends with.
         prompt: String,
         /// What would happen to each file.
         files: Vec<UndoFile>,
@@ -339,6 +343,46 @@ pub enum Event {
     Sessions {
         /// Newest first.
         sessions: Vec<SessionSummary>,
+    },
+    /// Answer to `Op::Tree`: every turn, the earlier ones first.
+    #[serde(rename = "tree")]
+    Tree {
+        /// The turns.
+        turns: Vec<TreeTurn>,
+    },
+    /// Answer to `Op::Preview`: the last turns of a session, outputs left out.
+    #[serde(rename = "preview")]
+    Preview {
+        /// Which.
+        session: SessionId,
+        /// Messages in order.
+        messages: Vec<Message>,
+        /// Their parts in order.
+        parts: Vec<Part>,
+    },
+    /// Answer to `Op::Search`, the sessions used last first.
+    #[serde(rename = "found")]
+    Found {
+        /// As given in the Op.
+        generation: u64,
+        /// Where it was found.
+        hits: Vec<SearchHit>,
+        /// True if there are more.
+        more: bool,
+    },
+    /// What came of `Op::RenameSession`, `Op::ArchiveSession` or `Op::DeleteSession`.
+    #[serde(rename = "sessions.kept")]
+    Kept {
+        /// How much it matters.
+        level: NoticeLevel,
+        /// The sentence.
+        text: String,
+    },
+    /// Answer to `Op::OpenPart`: the part is loaded and wants to be seen.
+    #[serde(rename = "show")]
+    Show {
+        /// Which.
+        part: PartId,
     },
     /// Answer to `Op::ListModels`.
     #[serde(rename = "models")]
@@ -380,7 +424,7 @@ pub enum Event {
     #[serde(rename = "subagent")]
     Subagent {
         /// Its session.
-        session: super::SessionId,
+        session: SessionId,
         /// What it announced.
         event: Box<Self>,
     },

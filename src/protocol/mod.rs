@@ -18,6 +18,7 @@ pub mod part;
 pub mod queue;
 pub mod session;
 pub mod tool;
+pub mod tree;
 pub mod usage;
 
 pub use ask::{Answer, Ask, AskBody, GrantScope};
@@ -31,4 +32,5 @@ pub use part::{BlobRef, FilePart, FileSource, OutputRef, Part, PartBody, PatchFi
 pub use queue::{QueueItem, QueueKind, QueueState};
 pub use session::{ContextGauge, SessionInfo, SessionSummary};
 pub use tool::{ToolPart, ToolState};
+pub use tree::{Destination, SearchHit, TreeTurn};
 pub use usage::{CacheTokens, Tokens};

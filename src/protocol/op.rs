@@ -106,7 +106,20 @@ pub enum Op {
         to: MessageId,
         /// Restore files too.
         files: bool,
+        /// False: nothing happens yet, `Event::UndoPreview` answers.
+        confirmed: bool,
     },
+    /// Go to the end of another branch of the session, with or without files.
+    SwitchBranch {
+        /// The last message of that branch.
+        tip: MessageId,
+        /// Make the files what that branch left.
+        files: bool,
+        /// False: nothing happens yet, `Event::UndoPreview` answers.
+        confirmed: bool,
+    },
+    /// Ask for all turns of the session, on every branch; answered by `Event::Tree`.
+    Tree,
     /// Ask for changes; answered by `Event::Diff`.
     Diff(DiffScope),
     /// Ask for one file's changes with all its unchanged lines; answered by `Event::DiffFile`.
@@ -145,6 +158,37 @@ pub enum Op {
     },
     /// Open a session in place of this one.
     OpenSession(SessionId),
+    /// Open a session (if it is not open) and show one of its parts; answered by `Event::Show`.
+    OpenPart {
+        /// Which.
+        session: SessionId,
+        /// The part.
+        part: PartId,
+    },
+    /// Ask for the end of a session without opening it; answered by `Event::Preview`.
+    Preview(SessionId),
+    /// Name any session.
+    RenameSession {
+        /// Which.
+        id: SessionId,
+        /// Its new title.
+        title: String,
+    },
+    /// Pack a session away; opening it brings it back. Answered by a notice and `Event::Sessions`.
+    ArchiveSession(SessionId),
+    /// Delete a session for ever; answered by a notice and `Event::Sessions`.
+    DeleteSession(SessionId),
+    /// A copy of any session, opened in place of this one.
+    ForkSession(SessionId),
+    /// Search everything said and done in all sessions; answered by `Event::Found`.
+    Search {
+        /// Words that must all occur; none ends the search.
+        text: String,
+        /// Every folder, or this project only.
+        all: bool,
+        /// Given back with the answer, so that old ones can be dropped.
+        generation: u64,
+    },
     /// Ask for the page of history before this message; answered by `Event::History`.
     LoadOlder {
         /// The oldest message the front end has.

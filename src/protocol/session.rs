@@ -58,6 +58,9 @@ pub struct SessionSummary {
     /// True if another process has it open.
     #[serde(default)]
     pub open_elsewhere: bool,
+    /// True for a copy of its parent; a session with a parent that is no fork is a subagent's.
+    #[serde(default)]
+    pub fork: bool,
     /// True if its view is packed away.
     #[serde(default)]
     pub archived: bool,

@@ -7,6 +7,7 @@
 use std::fs;
 use std::io;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use super::error::StoreError;
 use super::journal::{Found, Lines};
@@ -16,6 +17,7 @@ use super::record::{self, FORMAT, Record, Stored, Unreadable};
 /// Reads a journal from some place on.
 #[derive(Debug)]
 pub struct Follower {
+    place: Place,
     journal: PathBuf,
     end: u64,
     watch: watch::Watch,
@@ -25,7 +27,8 @@ impl Follower {
     pub(super) fn new(place: &Place, from: u64) -> Self {
         let journal = place.journal();
         Self {
-            watch: watch::Watch::new(&journal),
+            watch: watch::Watch::new(&journal, &place.lock()),
+            place: place.clone(),
             journal,
             end: from,
         }
@@ -73,12 +76,29 @@ impl Follower {
         Ok(records)
     }
 
+    /// True if no process has the session open any more: it can be opened for writing.
+    pub fn is_free(&self) -> bool {
+        !self.place.is_taken()
+    }
+
+    fn has_grown(&self) -> bool {
+        fs::metadata(&self.journal).is_ok_and(|m| m.len() != self.end)
+    }
+
     /// Waits until the journal was written to since the last `read` (or may have been: `read` can
-    /// still find nothing). Wakes nobody while nothing happens. Must be called within tokio.
+    /// still find nothing) or the session is free. Wakes nobody while nothing happens. Must be called
+    /// within tokio.
     pub async fn changed(&mut self) {
-        let grown = fs::metadata(&self.journal).is_ok_and(|m| m.len() != self.end);
-        if !grown {
-            self.watch.changed().await;
+        if self.has_grown() || self.is_free() {
+            return;
+        }
+        self.watch.changed().await;
+        // A process that ends closes its files a moment before the kernel lets go of its lock.
+        for wait in [1, 5, 20, 100, 300] {
+            if self.has_grown() || self.is_free() {
+                return;
+            }
+            tokio::time::sleep(Duration::from_millis(wait)).await;
         }
     }
 }
@@ -100,10 +120,12 @@ mod watch {
     }
 
     impl Watch {
-        pub(super) fn new(path: &Path) -> Self {
+        pub(super) fn new(journal: &Path, lock: &Path) -> Self {
             let watch = || {
                 let fd = inotify::init(CreateFlags::NONBLOCK | CreateFlags::CLOEXEC)?;
-                inotify::add_watch(&fd, path, WatchFlags::MODIFY | WatchFlags::DELETE_SELF)?;
+                let gone = WatchFlags::CLOSE_WRITE | WatchFlags::DELETE_SELF;
+                inotify::add_watch(&fd, journal, WatchFlags::MODIFY | gone)?;
+                inotify::add_watch(&fd, lock, gone)?;
                 rustix::io::Result::Ok(fd)
             };
             Self {
@@ -143,7 +165,7 @@ mod watch {
     pub(super) struct Watch;
 
     impl Watch {
-        pub(super) fn new(_path: &Path) -> Self {
+        pub(super) fn new(_journal: &Path, _lock: &Path) -> Self {
             Self
         }
 
@@ -154,4 +176,4 @@ mod watch {
 }
 
 /// How often a file is looked at where the system does not tell of changes.
-const BLIND: std::time::Duration = std::time::Duration::from_millis(250);
+const BLIND: Duration = Duration::from_millis(250);

@@ -83,13 +83,34 @@ impl Project {
 
     /// Deletes a session with its outputs. Refused while some process has it open. (Blobs that only
     /// it used go with the next `gc`.)
+    ///
+    /// The sessions of its subagents go with it; copies that were made of it stay.
     pub fn delete(&self, id: SessionId) -> Result<(), StoreError> {
+        let below = self.subagents(id);
         let (place, _lock) = self.take(id)?;
         let io = |e| StoreError::io("delete", &place.folder, e);
         // the name goes first, so that a crash leaves no half session in listings
         let doomed = self.sessions_dir().join(format!("deleted-{id}"));
         fs::rename(&place.folder, &doomed).map_err(io)?;
-        fs::remove_dir_all(&doomed).map_err(io)
+        fs::remove_dir_all(&doomed).map_err(io)?;
+        for child in below {
+            match self.delete(child) {
+                // somebody looks at it: it stays, as a session of its own
+                Ok(()) | Err(StoreError::OpenElsewhere { .. } | StoreError::NotFound(_)) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+
+    fn subagents(&self, id: SessionId) -> Vec<SessionId> {
+        let places = list::places(&[self.sessions_dir()]).unwrap_or_default();
+        let of_it = |place: &Place| {
+            let meta = Meta::read_or_mend(place)?;
+            (meta.summary.info.parent == Some(id) && !meta.fork && place.id > id)
+                .then_some(place.id)
+        };
+        places.iter().filter_map(of_it).collect()
     }
 
     /// Names a session that nobody has open. (The owner of an open one commits `Record::Info`.)

@@ -122,6 +122,7 @@ impl From<File> for Meta {
                 removed: file.removed,
                 branch: file.branch,
                 open_elsewhere: false,
+                fork: file.fork,
                 archived: file.archived,
             },
             in_use: file.in_use,
@@ -151,6 +152,7 @@ impl Meta {
                 removed: patch.removed.unwrap_or_default(),
                 branch: patch.branch.clone().unwrap_or_default(),
                 open_elsewhere: false,
+                fork: false,
                 archived: false,
             },
             in_use: false,
@@ -198,6 +200,7 @@ impl Meta {
     pub(super) fn of_image(image: &Image, patch: &SummaryPatch, at: Millis) -> Option<Self> {
         let mut meta = Self::new(image.info.clone()?, &image.facts, patch, at);
         meta.fork = image.values.contains_key(FORK_VALUE);
+        meta.summary.fork = meta.fork;
         Some(meta)
     }
 

@@ -28,6 +28,7 @@ mod journal;
 mod keys;
 mod list;
 mod meta;
+mod needed;
 mod place;
 mod project;
 mod record;

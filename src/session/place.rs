@@ -51,7 +51,7 @@ impl Place {
         self.folder.join("out")
     }
 
-    fn lock(&self) -> PathBuf {
+    pub(super) fn lock(&self) -> PathBuf {
         self.folder.join("lock")
     }
 

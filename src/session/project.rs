@@ -66,6 +66,11 @@ impl Project {
         Place::new(&self.sessions_dir(), id)
     }
 
+    /// True if the session is one of this project.
+    pub fn holds(&self, id: SessionId) -> bool {
+        self.existing(id).is_ok()
+    }
+
     /// The place of a session that exists.
     pub(super) fn existing(&self, id: SessionId) -> Result<Place, StoreError> {
         let place = self.place(id);
@@ -151,10 +156,12 @@ impl Project {
     ) -> Result<Opened, StoreError> {
         let place = self.existing(id)?;
         let mut notices = Vec::new();
+        let mut elsewhere = false;
         let lock = match place.claim() {
             Ok(Claim::Ours(lock)) => Some(lock),
             Ok(Claim::Taken(pid)) => {
                 notices.push(taken(pid));
+                elsewhere = true;
                 None
             }
             Err(StoreError::Io { source, .. }) if is_read_only(&source) => {
@@ -167,7 +174,7 @@ impl Project {
             Err(error) => return Err(error),
         };
         let Some(lock) = lock else {
-            return self.open_for_reading(place, announce, notices);
+            return self.open_for_reading(place, announce, notices, elsewhere);
         };
         archive::unpack(&place)?;
         let journal = open_journal(&place, &mut notices)?;
@@ -188,9 +195,31 @@ impl Project {
         Ok(Opened {
             store,
             writable: true,
+            elsewhere: false,
             history,
             notices,
         })
+    }
+
+    /// Opens a session only to look at it, whoever else has it open.
+    pub fn open_to_read(
+        &self,
+        id: SessionId,
+        announce: Arc<dyn Announce>,
+    ) -> Result<Opened, StoreError> {
+        self.open_for_reading(self.existing(id)?, announce, Vec::new(), false)
+    }
+
+    /// The project that holds a session, whichever folder it belongs to; none if no project does.
+    pub fn holding(data_dir: &Path, id: SessionId) -> Result<Option<Self>, StoreError> {
+        let folders = list::all_folders(data_dir)?;
+        let found = folders.into_iter().find_map(|sessions| {
+            let project = Self {
+                folder: sessions.parent()?.to_owned(),
+            };
+            project.existing(id).is_ok().then_some(project)
+        });
+        Ok(found)
     }
 
     fn open_for_reading(
@@ -198,6 +227,7 @@ impl Project {
         place: Place,
         announce: Arc<dyn Announce>,
         mut notices: Vec<String>,
+        elsewhere: bool,
     ) -> Result<Opened, StoreError> {
         let image = archive::image(&place)?;
         let view = Line::start(place.clone(), false)?;
@@ -208,6 +238,7 @@ impl Project {
         Ok(Opened {
             store: self.store(place, announce, End::Reader { view, from }),
             writable: false,
+            elsewhere,
             history,
             notices,
         })
@@ -259,7 +290,10 @@ fn taken(pid: u32) -> String {
     } else {
         format!("another dunlin (process {pid})")
     };
-    format!("This session is open in {by}; here it can only be read. Fork it to go on in a copy.")
+    format!(
+        "This session is open in {by}; here it can only be read. It is followed live, and you can go \
+         on when it ends there; /fork goes on in a copy now."
+    )
 }
 
 pub(super) fn no_facts(place: &Place) -> StoreError {

@@ -250,6 +250,8 @@ pub struct Opened {
     pub store: SessionStore,
     /// False if it can only be read: another process has it, or its folder cannot be written.
     pub writable: bool,
+    /// True if that is because another process has it: `SessionStore::follow` shows what that does.
+    pub elsewhere: bool,
     /// Its newest page (all of it if it is small), facts and values.
     pub history: History,
     /// Sentences for the user: what was found damaged or mended, who has it open.

@@ -6,7 +6,7 @@
 
 use std::fs::File;
 use std::io::{Read as _, Write as _};
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsRawFd as _, OwnedFd};
 use std::path::Path;
 
 use rustix::fs::{AtFlags, Mode, OFlags};
@@ -187,14 +187,17 @@ impl Disk {
     pub(super) fn write(&self, at: &[u8], data: &[u8], exec: bool) -> Result<(), String> {
         self.place(at, |folder, temp, before| {
             let fresh = Mode::from_raw_mode(if exec { 0o777 } else { 0o666 });
-            let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
-            let fd = rustix::fs::openat(folder, temp, flags, fresh).map_err(words)?;
-            let mut file = File::from(fd);
+            let (mut file, nameless) = create(folder, temp, fresh).map_err(words)?;
             file.write_all(data).map_err(|e| e.to_string())?;
             if let Some(before) = before.filter(Stat::is_file) {
                 let readable = (before.mode & 0o444) >> 2;
                 let bits = (before.mode & 0o7666) | if exec { readable } else { 0 };
                 rustix::fs::fchmod(&file, Mode::from_bits_truncate(bits)).map_err(words)?;
+            }
+            if nameless {
+                let open = format!("/proc/self/fd/{}", file.as_raw_fd());
+                let follow = AtFlags::SYMLINK_FOLLOW;
+                rustix::fs::linkat(rustix::fs::CWD, open, folder, temp, follow).map_err(words)?;
             }
             Ok(())
         })
@@ -224,6 +227,21 @@ impl Disk {
         }
         made
     }
+}
+
+/// A new file, without a name where the system has such (true): a process that is killed while it
+/// writes then leaves nothing behind.
+fn create(folder: &OwnedFd, temp: &str, mode: Mode) -> Result<(File, bool), Errno> {
+    let flags = OFlags::WRONLY | OFlags::CLOEXEC;
+    #[cfg(target_os = "linux")]
+    if rustix::fs::access("/proc/self/fd", rustix::fs::Access::EXISTS).is_ok()
+        && let Ok(fd) = rustix::fs::openat(folder, ".", flags | OFlags::TMPFILE, mode)
+    {
+        return Ok((File::from(fd), true));
+    }
+    let named = flags | OFlags::CREATE | OFlags::EXCL;
+    let fd = rustix::fs::openat(folder, temp, named, mode)?;
+    Ok((File::from(fd), false))
 }
 
 fn halted(halt: Halt) -> String {

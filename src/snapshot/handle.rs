@@ -1,12 +1,13 @@
 //! The handle that the agent holds: sends jobs to the owner thread and waits for answers without
 //! blocking.
 //!
-//! The thread sleeps on its channel when there is nothing to do. It ends when the handle is closed
+//! The thread sleeps on its channel when there is nothing to do; once after a while of that it looks at
+//! everything (`snapshot.verify_after`), then it is never woken again until somebody asks. It ends when the handle is closed
 //! or the last copy of it is dropped.
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, TryRecvError, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::SystemTime;
 
@@ -236,6 +237,15 @@ fn serve(owner: &mut Owner, inbox: &Receiver<Job>, stop: &AtomicBool) {
                     continue;
                 }
                 Err(TryRecvError::Disconnected) => return,
+            }
+        } else if let Some(idle) = owner.verify_after() {
+            match inbox.recv_timeout(idle) {
+                Ok(job) => job,
+                Err(RecvTimeoutError::Timeout) => {
+                    owner.verify();
+                    continue;
+                }
+                Err(RecvTimeoutError::Disconnected) => return,
             }
         } else {
             match inbox.recv() {

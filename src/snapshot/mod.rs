@@ -15,6 +15,7 @@ mod gc;
 mod handle;
 mod head;
 mod hunk;
+mod noted;
 mod owner;
 mod pass;
 mod path;

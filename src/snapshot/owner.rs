@@ -28,6 +28,10 @@ use crate::protocol::{FileDiff, Hunk, PatchFile, SnapshotId};
 
 /// Above this many changed files a snapshot relies on the user's objects instead of copying.
 const OWN_LIMIT: usize = 512;
+/// A look at everything while idle must not take longer, or a prompt that comes then would wait.
+const LONGEST_IDLE_LOOK: Duration = Duration::from_millis(500);
+/// It comes after this many times its own length of idle time, at least.
+const IDLE_SHARE: u32 = 100;
 /// Files named in one notice.
 const NAMED: usize = 5;
 
@@ -59,6 +63,10 @@ pub(super) struct Owner {
     /// Files the user was told about.
     told: HashSet<Vec<u8>>,
     notices: Vec<String>,
+    /// Something was looked at, but not everything, since everything was.
+    unverified: bool,
+    /// How long the last look at everything took.
+    full_took: Duration,
 }
 
 fn now() -> i64 {
@@ -118,6 +126,8 @@ impl Owner {
             retry: Vec::new(),
             told: HashSet::new(),
             notices: Vec::new(),
+            unverified: false,
+            full_took: Duration::ZERO,
         };
         owner.first().map_err(off)?;
         Ok(owner)
@@ -125,6 +135,7 @@ impl Owner {
 
     /// The first look: everything, with the user's index as a help.
     fn first(&mut self) -> Result<(), SnapshotError> {
+        let begun = Instant::now();
         let seed = self.read_index();
         let outside_git = self.place.git.is_none();
         let until = outside_git.then(|| Instant::now() + self.settings.max_walk);
@@ -156,6 +167,7 @@ impl Owner {
             self.worktree.retrack(seed);
         }
         self.absorb(outcome, true)?;
+        self.full_took = begun.elapsed();
         Ok(())
     }
 
@@ -168,6 +180,7 @@ impl Owner {
 
     /// Takes a snapshot.
     pub(super) fn take(&mut self, hints: &Hints) -> Result<Taken, SnapshotError> {
+        let begun = Instant::now();
         let full = hints.full || self.distrust;
         self.distrust = true;
         let rules_changed = self.worktree.reload_rules();
@@ -218,6 +231,10 @@ impl Owner {
         })?;
         let changed = self.absorb(outcome, false)?;
         self.distrust = false;
+        self.unverified = !full;
+        if full {
+            self.full_took = begun.elapsed();
+        }
         let tree = self.tree.unwrap_or_else(repo::empty_tree);
         Ok(Taken {
             tree: snapshot_id(tree),
@@ -450,6 +467,27 @@ impl Owner {
             && let Err(e) = self.repo.pin(id)
         {
             tracing::warn!("an old content could not be kept: {e}");
+        }
+    }
+
+    /// After how much idle time everything is to be verified: a look that trusts the watch and the
+    /// stats may have missed something. None if that was done since, or would take too long for
+    /// whoever comes meanwhile.
+    pub(super) fn verify_after(&self) -> Option<Duration> {
+        let wanted = self.unverified && !self.settings.verify_after.is_zero();
+        let idle = self.settings.verify_after.max(self.full_took * IDLE_SHARE);
+        (wanted && self.full_took <= LONGEST_IDLE_LOOK).then_some(idle)
+    }
+
+    /// Looks at everything. What is found belongs to nobody's step: it happened before the next one.
+    pub(super) fn verify(&mut self) {
+        match self.take(&Hints::full()) {
+            // They are told with the next snapshot that somebody asks for.
+            Ok(taken) => self.notices.extend(taken.notices),
+            Err(error) => {
+                tracing::warn!(%error, "the worktree was not verified");
+                self.unverified = false;
+            }
         }
     }
 

@@ -54,8 +54,20 @@ pub struct FileWrite {
     pub after: Option<FileState>,
 }
 
+impl FileWrite {
+    /// The write that takes this one back.
+    #[must_use]
+    pub fn inverse(self) -> Self {
+        Self {
+            path: self.path,
+            before: self.after,
+            after: self.before,
+        }
+    }
+}
+
 /// What an undo did, or would do.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Restored {
     /// Every file, sorted by path, with what happened to it.
     pub files: Vec<UndoFile>,

@@ -6,10 +6,8 @@
 //! to the shadow store, through `repo`.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
-use std::ffi::OsStr;
 use std::fs::File;
 use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
-use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 use std::time::Instant;
@@ -21,17 +19,9 @@ use super::pass::{How, Pass, SLACK, Unread, read, trusted};
 use super::path::join;
 use super::record::SnapshotError;
 use super::rules::{self, OuterRules};
-use super::stat::{
-    born, dir_flags, file_flags, has_coarse_times, list, stat_at, stat_name, to_stat,
-};
+use super::stat::{dir_flags, file_flags, has_coarse_times, list, stat_at, stat_name, to_stat};
 use super::state::{DirId, Dirs, FileNode, Node, ROOT, Skip, Stat};
-use super::tree::Change;
-use super::watch::{Refused, Watch};
-
-/// True unless the file can only have been made after this moment.
-fn was_there(at: &Open<'_>, name: &[u8], stat: &Stat, moment: i64) -> bool {
-    stat.ctime <= moment || born(at.fd, name).is_none_or(|born| born <= moment)
-}
+use super::watch::Watch;
 
 /// What became of a folder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -57,7 +47,7 @@ pub(super) struct Worktree {
     /// What is known.
     pub(super) dirs: Dirs,
     root: OwnedFd,
-    root_path: PathBuf,
+    pub(super) root_path: PathBuf,
     pub(super) outer: OuterRules,
     pub(super) watch: Option<Watch>,
     /// dunlin's own data, if it lies inside: never looked at.
@@ -416,125 +406,6 @@ impl Worktree {
         };
         self.put(pass, at, &path, file, how);
         Ok(())
-    }
-
-    /// Records a file's new state.
-    fn put(&mut self, pass: &mut Pass<'_>, at: &Open<'_>, path: &[u8], file: FileNode, how: How) {
-        let (_, name) = super::path::split(path);
-        let before = match self.dirs.get(at.id, name) {
-            Some(Node::File(before)) => Some(before.blob()),
-            Some(Node::Dir(_)) => {
-                self.remove(pass, at, name);
-                None
-            }
-            Some(Node::Skipped(..) | Node::Nested) => {
-                pass.revealed.push((path.to_vec(), file.blob()));
-                None
-            }
-            None => {
-                if how.unseen || how.unveil && was_there(at, name, &file.stat, pass.previous) {
-                    pass.revealed.push((path.to_vec(), file.blob()));
-                }
-                None
-            }
-        };
-        if before != Some(file.blob()) {
-            self.dirs.soil(at.id);
-            pass.changes.push(Change {
-                path: path.to_vec(),
-                before,
-                after: Some(file.blob()),
-            });
-        }
-        self.dirs.set(at.id, name, Some(Node::File(file)));
-    }
-
-    /// Takes a name out that is still there: ignored now, or to be skipped.
-    fn hide(
-        &mut self,
-        pass: &mut Pass<'_>,
-        at: &Open<'_>,
-        name: &[u8],
-        skip: Option<(Skip, Stat)>,
-    ) {
-        let from = pass.changes.len();
-        self.remove(pass, at, name);
-        let hidden = pass.changes[from..].iter();
-        pass.hidden
-            .extend(hidden.filter_map(|c| Some((c.path.clone(), c.before?))));
-        if let Some((why, stat)) = skip {
-            pass.skipped.push((join(at.path, name), why));
-            self.dirs.set(at.id, name, Some(Node::Skipped(why, stat)));
-        }
-    }
-
-    fn become_nested(&mut self, pass: &mut Pass<'_>, at: &Open<'_>, name: &[u8]) {
-        self.hide(pass, at, name, None);
-        self.dirs.set(at.id, name, Some(Node::Nested));
-        self.nested.insert(join(at.path, name));
-    }
-
-    /// Forgets a name and all below it.
-    fn remove(&mut self, pass: &mut Pass<'_>, at: &Open<'_>, name: &[u8]) {
-        let path = join(at.path, name);
-        match self.dirs.get(at.id, name) {
-            None => return,
-            Some(Node::File(file)) => pass.changes.push(Change {
-                before: Some(file.blob()),
-                after: None,
-                path,
-            }),
-            Some(Node::Dir(child)) => {
-                let child = *child;
-                self.dirs.files_below(child, &path, &mut pass.changes);
-                self.release(child);
-            }
-            Some(Node::Nested | Node::Skipped(..)) => {}
-        }
-        self.dirs.set(at.id, name, None);
-        self.dirs.soil(at.id);
-    }
-
-    fn release(&mut self, id: DirId) {
-        let children: Vec<DirId> = self.dirs[id]
-            .entries
-            .iter()
-            .filter_map(|e| match e.node {
-                Node::Dir(child) => Some(child),
-                _ => None,
-            })
-            .collect();
-        for child in children {
-            self.release(child);
-        }
-        if let (Some(number), Some(watch)) = (self.dirs[id].watch, &mut self.watch) {
-            watch.remove(number, id);
-        }
-        self.pending.remove(&id);
-        self.dirs.release(id);
-    }
-
-    fn set_watch(&mut self, id: DirId, path: &[u8]) {
-        let Some(watch) = &mut self.watch else {
-            return;
-        };
-        if self.limited {
-            return;
-        }
-        let before = self.dirs[id].watch.take();
-        match watch.add(&self.root_path.join(OsStr::from_bytes(path)), id) {
-            Ok(number) => {
-                if let Some(before) = before.filter(|before| *before != number) {
-                    watch.remove(before, id);
-                }
-                self.dirs[id].watch = Some(number);
-            }
-            Err(Refused::Gone) => {}
-            Err(Refused::Full) => {
-                tracing::warn!("inotify watches are used up; snapshots compare stats instead");
-                self.unwatch();
-            }
-        }
     }
 
     /// Reads a folder's `.gitignore` again if it changed; true if its rules did.

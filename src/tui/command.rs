@@ -52,6 +52,8 @@ pub enum Command {
     Copy,
     /// Searches the conversation.
     Find,
+    /// Searches all sessions.
+    Search,
     /// Colours.
     Theme,
     /// Drafts AGENTS.md.
@@ -109,7 +111,7 @@ pub const TABLE: &[Row] = &[
         Command::Rewind,
         "rewind",
         "",
-        "go back to an earlier message, files too",
+        "all turns and branches: go back, switch, edit, fork",
     ),
     row(
         Command::Undo,
@@ -172,6 +174,12 @@ pub const TABLE: &[Row] = &[
         "copy the last answer, or its last code block",
     ),
     row(Command::Find, "find", "WORDS", "search the conversation"),
+    row(
+        Command::Search,
+        "search",
+        "[WORDS]",
+        "search everything said in all sessions",
+    ),
     row(Command::Theme, "theme", "[NAME]", "change the colours"),
     row(
         Command::Init,
@@ -224,7 +232,6 @@ const ALIASES: &[(&str, Command)] = &[
     ("models", Command::Model),
     ("keys", Command::Help),
     ("plan", Command::Todo),
-    ("search", Command::Find),
 ];
 
 /// What a text that begins with `/` is.

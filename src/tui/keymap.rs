@@ -30,6 +30,10 @@ pub enum Context {
     List,
     /// The session picker.
     Sessions,
+    /// The session's turns and branches.
+    Tree,
+    /// Search through all sessions.
+    Search,
     /// The queue.
     Queue,
     /// The changes.
@@ -42,7 +46,7 @@ pub enum Context {
 
 impl Context {
     /// All contexts with their headings in help, in order.
-    pub const ALL: [(Self, &'static str); 13] = [
+    pub const ALL: [(Self, &'static str); 15] = [
         (Self::Global, "Everywhere"),
         (Self::Composer, "Writing"),
         (Self::Running, "While a turn runs"),
@@ -52,6 +56,8 @@ impl Context {
         (Self::Loop, "Loop question"),
         (Self::List, "Lists"),
         (Self::Sessions, "Sessions"),
+        (Self::Tree, "Rewind"),
+        (Self::Search, "Search"),
         (Self::Queue, "Queue"),
         (Self::Diff, "Changes"),
         (Self::Inspector, "Context"),
@@ -184,8 +190,18 @@ actions! {
     ListAccept List "list-accept" "enter" "choose";
     ListClose List "list-close" "esc" "close";
 
-    SessionFork Sessions "session-fork" "ctrl+f" "open it, then fork";
+    SessionFork Sessions "session-fork" "ctrl+f" "go on in a copy of it";
+    SessionRename Sessions "session-rename" "ctrl+r" "name it";
+    SessionArchive Sessions "session-archive" "ctrl+d" "pack it away (opening brings it back)";
+    SessionDelete Sessions "session-delete" "ctrl+x delete" "delete it for ever (asks)";
     SessionScope Sessions "session-scope" "tab" "this project or all";
+
+    TreeUp Tree "tree-up" "k" "up";
+    TreeDown Tree "tree-down" "j" "down";
+    TreeEdit Tree "tree-edit" "e" "edit the prompt: sending makes a branch";
+    TreeFork Tree "tree-fork" "f" "a new session of all up to here";
+
+    SearchScope Search "search-scope" "tab" "this project or all";
 
     QueueDrop Queue "queue-drop" "ctrl+x delete" "drop";
     QueueEarlier Queue "queue-earlier" "alt+↑" "earlier";

@@ -32,3 +32,4 @@ pub mod view;
 
 pub use harness::Harness;
 pub use run::{AgentLink, Exit, Next, Start, TuiError, run};
+pub use state::First;

@@ -238,7 +238,7 @@ impl Plain {
                 }
             }
             Event::Diff(report) => self.diff(&report),
-            Event::UndoPreview { prompt, files } => {
+            Event::UndoPreview { prompt, files, .. } => {
                 self.print(&clean(&format!("Take back the turn of: {prompt}")));
                 for file in files {
                     self.print(&clean(&format!("  {}: {}", file.path, file.action)));

@@ -45,6 +45,10 @@ pub(crate) struct Active {
     /// Snapshots and differences under way.
     pub(crate) pending: usize,
     pub(crate) undone: Vec<super::undo::Undone>,
+    /// The newest message on any branch when the session was opened or its branch changed.
+    pub(crate) newest: Option<crate::protocol::MessageId>,
+    /// What another process writes into the session, while it can only be read here.
+    pub(crate) reading: Option<Box<super::reading::Reading>>,
     /// A title is wanted for this prompt as soon as the first answer streams.
     pub(crate) wants_title: Option<String>,
     pub(crate) stream_sender: mpsc::Sender<Streamed>,
@@ -53,6 +57,8 @@ pub(crate) struct Active {
     pub(crate) family: super::children::Family,
     /// What requests had in common, and what the provider's cache missed.
     pub(crate) ledger: crate::context::cache::Ledger,
+    /// Instructions of folders that were looked for.
+    pub(crate) rules: super::rules::Found,
     /// Values of the session that are not the turn's: what steps wrote, by message.
     pub(crate) values: BTreeMap<String, serde_json::Value>,
 }
@@ -184,10 +190,13 @@ impl Active {
             questions: HashMap::new(),
             pending: 0,
             undone: stored(&values, "undone"),
+            newest: None,
+            reading: None,
             wants_title: None,
             stream_sender,
             back,
             ledger: crate::context::cache::Ledger::default(),
+            rules: super::rules::Found::default(),
             values,
         }
     }

@@ -10,13 +10,17 @@ mod branch;
 mod changes;
 mod children;
 mod files;
+mod finding;
 mod follower;
 mod judge;
+mod keeping;
 mod models;
 mod ops;
 mod perform;
 mod ports;
+mod reading;
 mod recall;
+mod rules;
 mod sessions;
 mod tapes;
 mod tools;
@@ -104,6 +108,8 @@ pub struct Agent {
     held: Option<(StreamId, Vec<Delta>)>,
     last_flush: Instant,
     finder: files::Finder,
+    /// The search through all sessions, and the scope of the last listing.
+    search: finding::Search,
     /// Calls and subagents that run; the end waits for them.
     tasks: TaskTracker,
 }
@@ -124,6 +130,7 @@ impl Agent {
             Begin::Open(id) => agent.open_session(id).await,
         }
         agent.announce_onboarding();
+        agent.collect_snapshots();
         agent
     }
 
@@ -143,6 +150,7 @@ impl Agent {
             held: None,
             last_flush: Instant::now(),
             finder,
+            search: finding::Search::default(),
             tasks: TaskTracker::new(),
         }
     }
@@ -161,6 +169,8 @@ impl Agent {
                 Some(back) = self.back.recv() => self.came_back(back),
                 Some(streamed) = self.streamed.recv() => self.stream_came(streamed),
                 () = tokio::time::sleep_until(flush_at), if self.held.is_some() => self.flush(),
+                () = reading::changed(&mut self.active.reading), if self.active.reading.is_some() =>
+                    self.other_wrote().await,
             }
         }
         self.flush();
@@ -245,6 +255,7 @@ impl Agent {
                 self.flush();
                 if let Input::ToolEnded { part, .. } = &input {
                     self.active.tools.remove(part);
+                    self.look_for_rules(*part);
                 }
                 self.input(input);
             }

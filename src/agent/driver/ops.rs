@@ -14,11 +14,7 @@ impl Agent {
     pub(super) async fn op(&mut self, op: Op) {
         self.flush();
         if !self.active.writable && changes(&op) {
-            self.notice(
-                NoticeLevel::Warning,
-                "This session is open in another window and can only be read here. Close it there, or \
-                 /fork it to go on from here.",
-            );
+            self.notice(NoticeLevel::Warning, &self.why_read_only());
             return;
         }
         match op {
@@ -45,7 +41,17 @@ impl Agent {
             Op::Pin { part, on } => self.input(Input::Pin { part, on }),
             Op::Undo { confirmed } => self.undo(confirmed).await,
             Op::Redo => self.redo().await,
-            Op::Rewind { to, files } => self.rewind(to, files).await,
+            Op::Rewind {
+                to,
+                files,
+                confirmed,
+            } => self.rewind(to, files, confirmed).await,
+            Op::SwitchBranch {
+                tip,
+                files,
+                confirmed,
+            } => self.switch_branch(tip, files, confirmed).await,
+            Op::Tree => self.show_tree(),
             Op::Diff(scope) => self.diff(scope),
             Op::DiffFile { scope, path } => self.diff_file(scope, path),
             Op::UndoHunk { scope, path, hunk } => self.undo_hunk(scope, path, hunk).await,
@@ -64,6 +70,17 @@ impl Agent {
             Op::ListSessions { all } => self.list_sessions(all),
             Op::LoadOlder { before } => self.send_page(Some(before)),
             Op::OpenSession(id) => self.open_session(id).await,
+            Op::OpenPart { session, part } => self.open_part(session, part).await,
+            Op::Preview(id) => self.preview(id),
+            Op::RenameSession { id, title } => self.rename_session(id, &title),
+            Op::ArchiveSession(id) => self.archive_session(id),
+            Op::DeleteSession(id) => self.delete_session(id),
+            Op::ForkSession(id) => self.fork_session(id).await,
+            Op::Search {
+                text,
+                all,
+                generation,
+            } => self.search_sessions(text, all, generation),
             Op::NewSession => self.new_session().await,
             Op::Fork { at } => self.fork(at).await,
             Op::ListModels => {
@@ -130,30 +147,6 @@ impl Agent {
         self.input(Input::SetAgent(name));
         self.input(Input::SetMode(mode));
         self.active.refresh_agent(&self.ports);
-    }
-
-    async fn rewind(&mut self, to: crate::protocol::MessageId, files: bool) {
-        let prompt = self
-            .active
-            .turn
-            .conversation()
-            .entry(to)
-            .map(crate::context::Entry::text);
-        match prompt {
-            Some(prompt) if !self.active.turn.is_running() => {
-                self.go_back(to, prompt, true, files).await;
-            }
-            Some(_) => {
-                self.notice(
-                    NoticeLevel::Info,
-                    "A turn is running: press Esc to stop it, then rewind.",
-                );
-            }
-            None => self.notice(
-                NoticeLevel::Error,
-                "That message is not on the current branch.",
-            ),
-        }
     }
 
     fn report_context(&self) {
@@ -306,6 +299,7 @@ const fn changes(op: &Op) -> bool {
             | Op::Undo { .. }
             | Op::Redo
             | Op::Rewind { .. }
+            | Op::SwitchBranch { .. }
             | Op::Rename(_)
             | Op::SetMode(_)
             | Op::SetModel(_)

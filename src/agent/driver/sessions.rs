@@ -5,13 +5,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::active::Active;
+use super::reading::Reading;
 use super::{Agent, branch};
 use crate::context::Conversation;
 use crate::model::local;
 use crate::protocol::{
     Event, Fault, FaultKind, Message, MessageId, NoticeLevel, Part, SessionId, SessionInfo,
 };
-use crate::session::{ExportFormat, Fork, Project, Redactor, SessionStore, StoreError};
+use crate::session::{ExportFormat, Opened, Project, Redactor, SessionStore, StoreError};
 
 /// How long git may take to say how the worktree stands.
 const GIT_PATIENCE: Duration = Duration::from_secs(10);
@@ -108,26 +109,30 @@ impl Agent {
             );
             return;
         }
-        let opened = match self
-            .ports
-            .project
-            .open_session(id, self.active.announcer(&self.ports))
-        {
-            Ok(opened) => opened,
-            Err(error) => {
-                self.announce_session(self.active.writable, false);
-                self.store_trouble(&error);
-                return;
+        if let Err(error) = self.enter(id).await {
+            self.announce_session(self.active.writable, false);
+            self.store_trouble(&error);
+        }
+    }
+
+    /// A session of this project, to go on with it; of another folder, to look at it.
+    fn opened(&self, id: SessionId) -> Result<(Opened, bool), StoreError> {
+        let announcer = || self.active.announcer(&self.ports);
+        match self.ports.project.open_session(id, announcer()) {
+            Err(StoreError::NotFound(_)) => {
+                let other = Project::holding(&self.ports.paths.data_dir, id)?;
+                let other = other.ok_or(StoreError::NotFound(id))?;
+                Ok((other.open_to_read(id, announcer())?, true))
             }
-        };
-        let (messages, parts) = match self.whole(&opened).await {
-            Ok(all) => all,
-            Err(error) => {
-                self.announce_session(self.active.writable, false);
-                self.store_trouble(&error);
-                return;
-            }
-        };
+            opened => Ok((opened?, false)),
+        }
+    }
+
+    /// Opens a session, also the one that is open.
+    pub(super) async fn enter(&mut self, id: SessionId) -> Result<(), StoreError> {
+        let (opened, foreign) = self.opened(id)?;
+        let (messages, parts) = self.whole(&opened).await?;
+        let newest = messages.iter().map(|m| m.id).max();
         let values = opened.history.values.clone();
         let (messages, parts) = branch::current(messages, parts, &values);
         let conversation = Conversation::from_history(messages, parts);
@@ -135,8 +140,10 @@ impl Agent {
         let info = self.fitted(opened.history.info.clone());
         self.replace(info, conversation, values).await;
         self.active.turn.ids_after(after);
-        self.active.attach(&self.ports, opened.store);
+        self.active.newest = newest;
         self.active.writable = opened.writable;
+        self.active.reading = Reading::of(&opened, foreign);
+        self.active.attach(&self.ports, opened.store);
         // The session is announced before what mends it: front ends know nothing of it until then.
         let (cut, mending) = if opened.writable {
             self.active.turn.recover(self.ports.now())
@@ -153,13 +160,16 @@ impl Agent {
         for text in opened.notices {
             self.notice(NoticeLevel::Warning, &text);
         }
+        if foreign {
+            let text = self.why_read_only();
+            self.notice(NoticeLevel::Warning, &text);
+        }
+        self.tell_cut_journey();
+        Ok(())
     }
 
     /// The whole session: its newest page may be all of it.
-    async fn whole(
-        &self,
-        opened: &crate::session::Opened,
-    ) -> Result<(Vec<Message>, Vec<Part>), StoreError> {
+    async fn whole(&self, opened: &Opened) -> Result<(Vec<Message>, Vec<Part>), StoreError> {
         if opened.history.complete {
             return Ok((
                 opened.history.messages.clone(),
@@ -228,17 +238,29 @@ impl Agent {
             start -= 1;
             count += entries[start].parts.len().max(1);
         }
-        let page = &entries[start..end];
+        self.send_entries(start..end);
+    }
+
+    /// All history from an entry on; what a front end has already it leaves out.
+    pub(super) fn send_from(&self, start: usize) {
+        self.send_entries(start..self.active.turn.conversation().entries().len());
+    }
+
+    fn send_entries(&self, range: std::ops::Range<usize>) {
+        let first = range.start == 0;
+        let entries = self.active.turn.conversation().entries();
+        let page = entries.get(range).unwrap_or_default();
         let event = Event::History {
             messages: page.iter().map(|e| e.message.clone()).collect(),
             parts: page.iter().flat_map(|e| e.parts.clone()).collect(),
-            first: start == 0,
+            first,
         };
         self.active.announce(&self.ports, vec![event]);
     }
 
     /// Lists sessions; reading them is quick but not free, so it runs beside.
-    pub(super) fn list_sessions(&self, all: bool) {
+    pub(super) fn list_sessions(&mut self, all: bool) {
+        self.search.listed_all = all;
         let data_dir = self.ports.paths.data_dir.clone();
         let project = self.ports.project.clone();
         let back = self.active.back.clone();
@@ -257,44 +279,6 @@ impl Agent {
             };
             drop(back.send(super::Back::Event(event)));
         });
-    }
-
-    /// A copy of the session up to a message, opened in place of this one.
-    pub(super) async fn fork(&mut self, at: Option<MessageId>) {
-        let Some(source) = self.active.store.as_ref().map(SessionStore::id) else {
-            self.notice(NoticeLevel::Info, "There is nothing to fork yet.");
-            return;
-        };
-        let now = self.ports.now();
-        let last = self.active.turn.conversation().tip().map(|e| e.message.id);
-        let id = self.active.turn.mint().session(now);
-        let mut values: Vec<String> = ["grants", "reads", "todo", "pins", "spent"]
-            .map(str::to_owned)
-            .to_vec();
-        values.extend(
-            self.active
-                .values
-                .keys()
-                .filter(|n| n.starts_with("writes/"))
-                .cloned(),
-        );
-        let fork = Fork {
-            source,
-            at: at.or(last),
-            id,
-            now,
-            values,
-        };
-        match self.ports.project.fork(&fork) {
-            Ok(info) => {
-                self.open_session(info.id).await;
-                self.notice(
-                    NoticeLevel::Info,
-                    "This is a copy; the original is as it was.",
-                );
-            }
-            Err(error) => self.store_trouble(&error),
-        }
     }
 
     /// Writes the session to a file, without secrets.

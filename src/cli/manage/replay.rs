@@ -1,10 +1,10 @@
 //! `dunlin replay`: plays a session's recorded answers again, offline, and says what differs.
 
-use super::sessions::{parse, project};
+use super::sessions::project;
 use super::{Outcome, ground};
 use crate::agent::replay::{self, Difference, Report};
 use crate::cli::arguments::Options;
-use crate::cli::print;
+use crate::cli::{print, which};
 use crate::error::AppError;
 use crate::headless::exit;
 use crate::session::{History, RecordedFrames};
@@ -15,7 +15,7 @@ const SHOWN: usize = 50;
 pub(super) fn run(options: &Options, id: &str, json: bool) -> Outcome {
     let ground = ground(options)?;
     let project = project(&ground)?;
-    let id = parse(id)?;
+    let id = which::session(&ground, &project, id)?;
     let (history, damaged) = project.read_all(id)?;
     let recorded = project.frames(id)?;
     if recorded.answers.is_empty() && recorded.damaged == 0 {

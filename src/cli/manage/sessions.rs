@@ -9,13 +9,14 @@ use crate::agent::budget::Spent;
 use crate::agent::driver::current_branch;
 use crate::app::{self, Ground};
 use crate::cli::arguments::{ExportFormat, Options, Sessions};
-use crate::cli::print;
+use crate::cli::{print, which};
 use crate::context::overflow::{self, Window};
 use crate::context::{Conversation, inspect as report};
 use crate::error::AppError;
 use crate::headless::exit;
 use crate::protocol::{IdMint, SessionId, SessionSummary};
 use crate::session::{self, GcPolicy, GcReport, Project, Redactor, SearchQuery};
+use crate::snapshot;
 
 /// Hits of a search.
 const HITS: usize = 200;
@@ -33,14 +34,10 @@ fn fresh_id() -> SessionId {
     IdMint::new(seed, 0).session(now())
 }
 
-pub(super) fn parse(id: &str) -> Result<SessionId, AppError> {
-    id.parse()
-        .map_err(|e| AppError::usage(format!("{e}."), "`dunlin sessions list` shows them."))
-}
-
 pub(super) fn run(options: &Options, what: Sessions) -> Outcome {
     let ground = ground(options)?;
     let project = project(&ground)?;
+    let parse = |id: &str| which::session(&ground, &project, id);
     match what {
         Sessions::List { json, all } => list(&ground, &project, json, all)?,
         Sessions::Show { id } => export(&project, parse(&id)?, session::ExportFormat::Markdown)?,
@@ -216,7 +213,35 @@ pub(super) fn gc(options: &Options, dry_run: bool) -> Outcome {
         dry_run,
     })?;
     tell(&report, dry_run);
+    collect_snapshots(&ground, &project, dry_run)?;
     Ok(exit::DONE)
+}
+
+/// What no session needs any more goes from the snapshot store. A session that cannot be read may need
+/// anything, so then nothing goes.
+fn collect_snapshots(ground: &Ground, project: &Project, dry_run: bool) -> Result<(), AppError> {
+    let store = project.snapshot_dir();
+    if dry_run {
+        let size = bytes(snapshot::disk_use(&store));
+        print(format_args!(
+            "Snapshots take {size}; a dry run does not look what is needed of them."
+        ));
+        return Ok(());
+    }
+    let keep = project.snapshots_in_use()?;
+    let now = std::time::SystemTime::now();
+    let done = snapshot::collect(&store, &keep, &ground.config.snapshot, now)
+        .map_err(|e| AppError::new(e.to_string(), ""))?;
+    if done.skipped {
+        print("Snapshots are being collected by another dunlin.");
+    } else {
+        print(format_args!(
+            "{} of snapshots freed, {} left.",
+            bytes(done.freed),
+            bytes(done.left)
+        ));
+    }
+    Ok(())
 }
 
 fn tell(report: &GcReport, dry_run: bool) {
@@ -237,7 +262,7 @@ fn tell(report: &GcReport, dry_run: bool) {
 pub(super) fn inspect(options: &Options, id: &str, json: bool) -> Outcome {
     let ground = ground(options)?;
     let project = project(&ground)?;
-    let history = project.open_session_all(parse(id)?)?;
+    let history = project.open_session_all(which::session(&ground, &project, id)?)?;
     let registry = app::registry(&ground);
     let model = registry.info(&history.info.model);
     let settings = &ground.config.context;

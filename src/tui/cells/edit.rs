@@ -78,6 +78,11 @@ impl Edit {
         self.facts.weight() + lines.map(|line| line.text.len() + 48).sum::<usize>()
     }
 
+    /// What was changed, for a summary.
+    pub fn headline(&self) -> String {
+        format!("{}{}", self.verb(), self.facts.shown_title().as_str())
+    }
+
     fn verb(&self) -> &'static str {
         match (self.facts.tool == "write", self.facts.outcome) {
             (_, Outcome::Failed | Outcome::Interrupted) => "Did not edit ",

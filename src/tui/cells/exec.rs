@@ -79,6 +79,12 @@ impl Exec {
         }
     }
 
+    /// What ran and how it ended, for a summary.
+    pub fn headline(&self) -> (String, String) {
+        let ran = format!("Ran {}", self.facts.shown_title().as_str());
+        (ran, self.verdict().as_str().to_owned())
+    }
+
     fn failed(&self) -> bool {
         match self.facts.outcome {
             Outcome::Failed | Outcome::Interrupted => true,

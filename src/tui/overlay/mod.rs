@@ -9,6 +9,9 @@ pub mod inspector;
 pub mod pager;
 pub mod picker;
 pub mod queue;
+pub mod rewind;
+pub mod search;
+mod session_rows;
 pub mod sessions;
 pub mod undo;
 
@@ -45,6 +48,17 @@ pub enum Intent {
     Theme(String),
     /// Another layer on top.
     Open(Box<Overlay>),
+    /// The layer below goes too.
+    CloseBelow,
+    /// Take an earlier prompt up again: sending it makes a branch where it stood.
+    EditPrompt {
+        /// The prompt.
+        message: MessageId,
+        /// The end of its branch, if that is not the current one.
+        branch: Option<MessageId>,
+        /// What it says.
+        text: String,
+    },
     /// Take a queued message back into the composer.
     EditQueued(QueueItem),
 }
@@ -67,6 +81,12 @@ pub enum Outcome {
 pub enum Overlay {
     /// A list to choose from.
     Picker(picker::Picker),
+    /// Sessions.
+    Sessions(Box<sessions::SessionList>),
+    /// The session's turns and branches.
+    Rewind(rewind::Rewind),
+    /// Search through all sessions.
+    Search(search::SearchView),
     /// The changes.
     Diff(diff::DiffView),
     /// Keys and commands.
@@ -89,7 +109,7 @@ pub fn help(keys: &Keymap) -> Overlay {
 impl Overlay {
     /// The session picker; its entries come with `sessions_came`.
     pub fn sessions() -> Self {
-        Self::Picker(picker::Picker::sessions())
+        Self::Sessions(Box::new(sessions::SessionList::new()))
     }
 
     /// The model picker; its entries come with `models_came`.
@@ -102,15 +122,13 @@ impl Overlay {
         Self::Picker(picker::Picker::history(entries))
     }
 
-    /// The prompts of this session, to go back to.
-    pub fn rewind(prompts: &[(MessageId, String)]) -> Self {
-        Self::Picker(picker::Picker::rewind(prompts))
-    }
-
     /// A key.
     pub fn key(&mut self, key: Key, keys: &Keymap) -> Outcome {
         match self {
             Self::Picker(layer) => layer.key(key, keys),
+            Self::Sessions(layer) => layer.key(key, keys),
+            Self::Rewind(layer) => layer.key(key, keys),
+            Self::Search(layer) => layer.key(key, keys),
             Self::Diff(layer) => layer.key(key, keys),
             Self::Help(layer) => layer.key(key, keys),
             Self::Pager(layer) => layer.key(key, keys),
@@ -120,17 +138,27 @@ impl Overlay {
         }
     }
 
-    /// Pasted text.
-    pub fn paste(&mut self, text: &str) {
-        if let Self::Picker(picker) = self {
-            picker.paste(text);
+    /// Pasted text; gives what is to be asked for because of it.
+    pub fn paste(&mut self, text: &str) -> Option<Op> {
+        match self {
+            Self::Picker(layer) => layer.paste(text),
+            Self::Sessions(layer) => {
+                layer.paste(text);
+                return layer.wants();
+            }
+            Self::Search(layer) => return layer.paste(text),
+            _ => {}
         }
+        None
     }
 
     /// The wheel; negative is up.
     pub fn scroll(&mut self, delta: isize) {
         match self {
             Self::Picker(layer) => layer.step(delta.signum()),
+            Self::Sessions(layer) => layer.step(delta.signum()),
+            Self::Rewind(layer) => layer.step(delta.signum()),
+            Self::Search(layer) => layer.step(delta.signum()),
             Self::Diff(layer) => layer.scroll(delta),
             Self::Help(layer) => layer.scroll(delta),
             Self::Pager(layer) => layer.scroll(delta),
@@ -142,8 +170,16 @@ impl Overlay {
 
     /// Sessions were listed; `open` is the one that is open.
     pub fn sessions_came(&mut self, sessions: &[SessionSummary], open: Option<SessionId>) {
-        if let Self::Picker(picker) = self {
-            picker.sessions_came(sessions, open);
+        if let Self::Sessions(layer) = self {
+            layer.sessions_came(sessions, open);
+        }
+    }
+
+    /// What it wants to be told besides what its keys asked for.
+    pub fn wants(&mut self) -> Option<Op> {
+        match self {
+            Self::Sessions(layer) => layer.wants(),
+            _ => None,
         }
     }
 
@@ -163,7 +199,10 @@ impl Overlay {
         now: Millis,
     ) -> Option<Position> {
         match self {
-            Self::Picker(layer) => layer.draw(state, area, buf, now),
+            Self::Picker(layer) => layer.draw(state, area, buf),
+            Self::Sessions(layer) => session_rows::draw(layer, state, area, buf, now),
+            Self::Rewind(layer) => layer.draw(state, area, buf, now),
+            Self::Search(layer) => layer.draw(state, area, buf, now),
             Self::Diff(layer) => layer.draw(state, area, buf),
             Self::Help(layer) => layer.draw(state, area, buf),
             Self::Pager(layer) => layer.draw(state, area, buf),
@@ -255,6 +294,30 @@ pub fn footer_of(state: &State, hints: &[(&[Action], &str)], close: Action) -> R
         "close",
         (theme.accent(), theme.dim()),
     )
+}
+
+/// A field with its cursor in the first row of `area`, after a label of one's own.
+pub fn draw_field(
+    label: &'static str,
+    field: &Buffer,
+    state: &State,
+    area: Rect,
+    buf: &mut Cells,
+) -> Option<Position> {
+    if area.is_empty() {
+        return None;
+    }
+    let theme = &state.theme;
+    Row::new()
+        .fixed(theme.glyphs.prompt, theme.accent())
+        .gap(1)
+        .fixed(label, theme.dim())
+        .text(field.text(), theme.default())
+        .draw(Rect { height: 1, ..area }, buf);
+    let before = field.text().get(..field.cursor()).unwrap_or_default();
+    let col = 2 + label.len() + unicode_width::UnicodeWidthStr::width(before);
+    let x = (usize::from(area.x) + col).min(usize::from(area.right()).saturating_sub(1));
+    Some(Position::new(x as u16, area.y))
 }
 
 /// Edits a one-line field with the composer's keys.

@@ -1,13 +1,13 @@
-//! One fuzzy list for sessions, models, themes, earlier prompts, rewind points and choices.
+//! One fuzzy list for models, themes, earlier prompts and choices.
 //!
 //! The entries carry what choosing them does, so a picker needs no code per use but its making.
 
 use ratatui::buffer::Buffer as Cells;
 use ratatui::layout::{Position, Rect};
 
-use super::{Frame, Intent, Outcome, Overlay, edit_line, footer};
+use super::{Frame, Intent, Outcome, draw_field, edit_line, footer};
+use crate::protocol::Op;
 use crate::protocol::event::ModelChoice;
-use crate::protocol::{MessageId, Millis, Op, SessionId, SessionSummary};
 use crate::tui::composer::buffer::Buffer;
 use crate::tui::fuzzy::{self, Hit};
 use crate::tui::input::Key;
@@ -20,8 +20,6 @@ use crate::tui::view::row::Row;
 /// What a picker is for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Kind {
-    /// Sessions; true for those of every folder.
-    Sessions(bool),
     /// Models.
     Models,
     /// Themes; the one to go back to when nothing is chosen.
@@ -51,8 +49,6 @@ pub struct Picker {
     hits: Vec<Hit>,
     selected: usize,
     waiting: bool,
-    /// The sessions behind the entries.
-    pub(super) sessions: Vec<SessionSummary>,
 }
 
 impl Picker {
@@ -66,7 +62,6 @@ impl Picker {
             hits: Vec::new(),
             selected: 0,
             waiting: false,
-            sessions: Vec::new(),
         };
         picker.filter();
         picker
@@ -77,11 +72,6 @@ impl Picker {
             waiting: true,
             ..Self::new(kind, title, Vec::new())
         }
-    }
-
-    /// Sessions, newest first.
-    pub fn sessions() -> Self {
-        Self::waiting(Kind::Sessions(false), "Sessions")
     }
 
     /// Models, usable ones first.
@@ -100,35 +90,6 @@ impl Picker {
             intents: vec![Intent::Compose(prompt.clone())],
         });
         Self::new(Kind::Other, "Earlier prompts", entries.collect())
-    }
-
-    /// The prompts of this session, newest first; then what to take back.
-    pub fn rewind(prompts: &[(MessageId, String)]) -> Self {
-        let entries = prompts.iter().rev().map(|(id, prompt)| Entry {
-            label: prompt.lines().next().unwrap_or_default().to_owned(),
-            detail: String::new(),
-            intents: vec![Intent::Open(Box::new(Overlay::Picker(Self::rewind_how(
-                *id,
-            ))))],
-        });
-        Self::new(Kind::Other, "Go back to before", entries.collect())
-    }
-
-    fn rewind_how(to: MessageId) -> Self {
-        let entry = |label: &str, detail: &str, files| Entry {
-            label: label.to_owned(),
-            detail: detail.to_owned(),
-            intents: vec![Intent::Op(Op::Rewind { to, files })],
-        };
-        let entries = vec![
-            entry(
-                "Conversation and files",
-                "what was written since is taken back, file by file",
-                true,
-            ),
-            entry("Conversation only", "files stay as they are", false),
-        ];
-        Self::new(Kind::Other, "What goes back", entries)
     }
 
     /// Themes with a live preview.
@@ -158,29 +119,6 @@ impl Picker {
         }
     }
 
-    /// Sessions were listed; the one that is open is left out.
-    pub fn sessions_came(&mut self, sessions: &[SessionSummary], open: Option<SessionId>) {
-        if !matches!(self.kind, Kind::Sessions(_)) {
-            return;
-        }
-        self.waiting = false;
-        self.sessions = sessions
-            .iter()
-            .filter(|s| Some(s.info.id) != open)
-            .cloned()
-            .collect();
-        self.entries = self
-            .sessions
-            .iter()
-            .map(|session| Entry {
-                label: title(session).to_owned(),
-                detail: session.first_prompt.clone(),
-                intents: vec![Intent::Op(Op::OpenSession(session.info.id))],
-            })
-            .collect();
-        self.filter();
-    }
-
     /// Models were listed.
     pub fn models_came(&mut self, models: &[ModelChoice]) {
         if self.kind != Kind::Models {
@@ -192,28 +130,8 @@ impl Picker {
     }
 
     fn filter(&mut self) {
-        // Sessions are found by their first prompt too.
-        let texts: Vec<String> = match self.kind {
-            Kind::Sessions(_) => self
-                .entries
-                .iter()
-                .map(|e| format!("{}  {}", e.label, e.detail))
-                .collect(),
-            _ => Vec::new(),
-        };
-        let searched: Vec<&str> = if texts.is_empty() {
-            self.entries
-                .iter()
-                .map(|entry| entry.label.as_str())
-                .collect()
-        } else {
-            texts.iter().map(String::as_str).collect()
-        };
+        let searched: Vec<&str> = self.entries.iter().map(|e| e.label.as_str()).collect();
         self.hits = fuzzy::rank(self.query.text(), &searched, 5_000);
-        if matches!(self.kind, Kind::Sessions(_)) {
-            // Under their days, so in time's order.
-            self.hits.sort_by_key(|hit| hit.index);
-        }
         self.selected = self.selected.min(self.hits.len().saturating_sub(1));
     }
 
@@ -238,53 +156,19 @@ impl Picker {
         self.filter();
     }
 
-    /// Matches in order, with their marks.
-    pub(super) fn hits(&self) -> &[Hit] {
-        &self.hits
-    }
-
-    pub(super) const fn selected(&self) -> usize {
-        self.selected
-    }
-
-    pub(super) fn everywhere(&self) -> bool {
-        self.kind == Kind::Sessions(true)
-    }
-
-    pub(super) const fn is_waiting(&self) -> bool {
-        self.waiting
-    }
-
     fn chosen(&self) -> Option<&Entry> {
         self.entries.get(self.hits.get(self.selected)?.index)
     }
 
     /// A key.
     pub fn key(&mut self, key: Key, keys: &Keymap) -> Outcome {
-        let sessions = [Context::Sessions, Context::List];
-        let contexts = if matches!(self.kind, Kind::Sessions(_)) {
-            &sessions[..]
-        } else {
-            &sessions[1..]
-        };
-        match keys.action(contexts, key) {
+        match keys.action(&[Context::List], key) {
             Some(Action::ListUp) => self.step(-1),
             Some(Action::ListDown) => self.step(1),
             Some(Action::ListPageUp) => self.page(-10),
             Some(Action::ListPageDown) => self.page(10),
             Some(Action::ListClose) => return Outcome::Close(Vec::new()),
             Some(Action::ListAccept) => return self.accept(),
-            Some(Action::SessionScope) => {
-                let all = !self.everywhere();
-                self.kind = Kind::Sessions(all);
-                self.waiting = true;
-                return Outcome::Emit(vec![Intent::Op(Op::ListSessions { all })]);
-            }
-            Some(Action::SessionFork) => {
-                let mut intents = self.chosen().map(|e| e.intents.clone()).unwrap_or_default();
-                intents.push(Intent::Op(Op::Fork { at: None }));
-                return Outcome::Close(intents);
-            }
             _ => {
                 edit_line(&mut self.query, key, keys);
                 self.filter();
@@ -304,16 +188,7 @@ impl Picker {
     }
 
     /// Draws it.
-    pub fn draw(
-        &self,
-        state: &State,
-        area: Rect,
-        buf: &mut Cells,
-        now: Millis,
-    ) -> Option<Position> {
-        if matches!(self.kind, Kind::Sessions(_)) {
-            return super::sessions::draw(self, state, area, buf, now);
-        }
+    pub fn draw(&self, state: &State, area: Rect, buf: &mut Cells) -> Option<Position> {
         let frame = Frame::of(area);
         let theme = &state.theme;
         let count = format!("{} of {}", self.hits.len(), self.entries.len());
@@ -321,7 +196,7 @@ impl Picker {
             .text(self.title, theme.bold())
             .right(&count, theme.dim())
             .draw(frame.title, buf);
-        let cursor = self.draw_query(state, frame.body, buf);
+        let cursor = draw_field("", &self.query, state, frame.body, buf);
         let list = Rect {
             y: (frame.body.y + 2).min(frame.body.bottom()),
             height: frame.body.height.saturating_sub(2),
@@ -377,39 +252,6 @@ impl Picker {
                 buf,
             );
         }
-    }
-
-    /// The query with its cursor, in the first row of `area`.
-    pub(super) fn draw_query(
-        &self,
-        state: &State,
-        area: Rect,
-        buf: &mut Cells,
-    ) -> Option<Position> {
-        if area.is_empty() {
-            return None;
-        }
-        let theme = &state.theme;
-        let row = Row::new().fixed(theme.glyphs.prompt, theme.accent()).gap(1);
-        row.text(self.query.text(), theme.default())
-            .draw(Rect { height: 1, ..area }, buf);
-        let before = self
-            .query
-            .text()
-            .get(..self.query.cursor())
-            .unwrap_or_default();
-        let col = 2 + unicode_width::UnicodeWidthStr::width(before);
-        let x = (usize::from(area.x) + col).min(usize::from(area.right()).saturating_sub(1));
-        Some(Position::new(x as u16, area.y))
-    }
-}
-
-/// A session's title, or its first prompt until it has one.
-pub(super) fn title(session: &SessionSummary) -> &str {
-    if session.info.title.is_empty() {
-        &session.first_prompt
-    } else {
-        &session.info.title
     }
 }
 

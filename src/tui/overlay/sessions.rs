@@ -1,247 +1,390 @@
-//! How the session picker is drawn: by day, in columns, with a preview of the chosen one.
+//! The session picker: what it holds and what its keys do. `session_rows` draws it.
+//!
+//! Sessions are searched by title and first prompt, grouped by day, forks and subagents under the
+//! session they came from. Naming and deleting ask within the picker; the agent does the work.
 
-use ratatui::buffer::Buffer as Cells;
-use ratatui::layout::{Position, Rect};
+use std::collections::HashMap;
 
-use super::picker::{Picker, title};
-use super::{Frame, footer};
-use crate::protocol::{Millis, SessionSummary};
-use crate::tui::keymap::Action;
-use crate::tui::state::State;
-use crate::tui::view::numbers;
-use crate::tui::view::row::Row;
+use super::{Intent, Outcome, edit_line};
+use crate::protocol::{Message, NoticeLevel, Op, Part, SessionId, SessionSummary};
+use crate::tui::composer::buffer::Buffer;
+use crate::tui::fuzzy;
+use crate::tui::input::{Code, Key};
+use crate::tui::keymap::{Action, Context, Keymap};
 
-/// Right edges of the columns within the margin, and where the branch begins.
-const WHEN: usize = 68;
-const CONTEXT: usize = 77;
-const COST: usize = 86;
-const BRANCH: usize = 88;
-/// Columns from which on all columns are shown.
-const WIDE: u16 = 100;
+/// Subagents shown under a session while nothing is searched.
+const SUBAGENTS: usize = 5;
+/// Previews kept.
+const PREVIEWS: usize = 64;
 
-/// Draws the picker.
-pub(super) fn draw(
-    picker: &Picker,
-    state: &State,
-    area: Rect,
-    buf: &mut Cells,
-    now: Millis,
-) -> Option<Position> {
-    let frame = Frame::of(area);
-    let theme = &state.theme;
-    let scope = if picker.everywhere() {
-        "all folders ▾"
-    } else {
-        "this project ▾"
-    };
-    let count = format!("{} of {}   ", picker.hits().len(), picker.sessions.len());
-    Row::new()
-        .fixed("Sessions", theme.bold())
-        .right(&count, theme.dim())
-        .right(scope, theme.accent())
-        .draw(frame.title, buf);
-    let cursor = picker.draw_query(state, frame.body, buf);
-    let wide = area.width >= WIDE;
-    let (rows, chosen) = list(picker, state, wide, now);
-    list_and_preview(state, (&rows, chosen), &preview(picker, state), frame, buf);
-    let hints = [
-        (Action::ListAccept, "open"),
-        (Action::SessionFork, "fork"),
-        (Action::SessionScope, "scope"),
-    ];
-    footer(state, &hints, Action::ListClose).draw(frame.footer, buf);
-    cursor
+/// One session in the list.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Line {
+    /// Its place among the sessions.
+    pub(super) index: usize,
+    /// How many sessions it hangs under.
+    pub(super) depth: usize,
+    /// Matches in its title, by byte.
+    pub(super) title: Vec<usize>,
+    /// Matches in its first prompt, by byte; only if the title does not match.
+    pub(super) prompt: Vec<usize>,
+    /// When its family was used last.
+    pub(super) family: i64,
+    /// Subagents after it that are not shown.
+    pub(super) more: usize,
 }
 
-/// The list as far as it fits, the chosen row in sight, and the preview under it.
-fn list_and_preview(
-    state: &State,
-    list: (&[Row], usize),
-    preview: &[Row],
-    frame: Frame,
-    buf: &mut Cells,
-) {
-    let theme = &state.theme;
-    let (rows, chosen) = list;
-    let body = Rect {
-        y: (frame.body.y + 2).min(frame.body.bottom()),
-        height: frame.body.height.saturating_sub(2),
-        ..frame.body
-    };
-    let preview_height = if body.height >= 16 {
-        preview.len() as u16 + 3
-    } else {
-        0
-    };
-    let room = usize::from(body.height.saturating_sub(preview_height));
-    let first = (chosen + 2).saturating_sub(room);
-    super::draw_rows(
-        rows.iter().skip(first),
-        Rect {
-            height: room as u16,
-            ..body
-        },
-        buf,
-    );
-    if preview_height > 0 {
-        let y = body.y + (rows.len().min(room) as u16) + 2;
-        let rule = theme.glyphs.free.repeat(usize::from(body.width));
-        Row::new().text(&rule, theme.dim()).draw(
-            Rect {
-                y,
-                height: 1,
-                ..body
-            },
-            buf,
-        );
-        let rest = Rect {
-            y: y + 1,
-            height: frame.footer.y.saturating_sub(y + 1),
-            ..body
-        };
-        super::draw_rows(preview.iter(), rest, buf);
-    }
+/// What the picker asks for at the moment.
+#[derive(Debug, Clone, Default)]
+pub(super) enum Asking {
+    /// Nothing: keys go to the list and the query.
+    #[default]
+    Nothing,
+    /// A new name for the chosen session.
+    Name(Buffer),
+    /// Whether the chosen session shall go for ever.
+    Delete,
 }
 
-/// The rows with their headings, and which of them is the chosen one.
-fn list(picker: &Picker, state: &State, wide: bool, now: Millis) -> (Vec<Row>, usize) {
-    let theme = &state.theme;
-    let mut rows = Vec::new();
-    let mut chosen = 0;
-    if wide {
-        let head = Row::new()
-            .to(WHEN - 4)
-            .fixed("last", theme.dim())
-            .to(CONTEXT - 7);
-        rows.push(
-            head.fixed("context", theme.dim())
-                .to(COST - 4)
-                .fixed("cost", theme.dim()),
-        );
-    }
-    if picker.hits().is_empty() {
-        let text = if picker.is_waiting() {
-            "looking"
-        } else {
-            "no session matches"
-        };
-        rows.push(Row::new());
-        rows.push(Row::new().gap(2).fixed(text, theme.dim()));
-    }
-    let mut group = "";
-    for (at, hit) in picker.hits().iter().enumerate() {
-        let Some(session) = picker.sessions.get(hit.index) else {
-            continue;
-        };
-        let here = match numbers::days_ago(session.updated, now, &state.zone) {
-            ..=0 => "Today",
-            1..7 => "This week",
-            _ => "Older",
-        };
-        if here != group {
-            rows.push(Row::new());
-            rows.push(Row::new().gap(2).fixed(here, theme.dim()));
-            group = here;
+/// The picker.
+#[derive(Debug, Clone, Default)]
+pub struct SessionList {
+    pub(super) query: Buffer,
+    pub(super) everywhere: bool,
+    pub(super) waiting: bool,
+    pub(super) sessions: Vec<SessionSummary>,
+    pub(super) lines: Vec<Line>,
+    /// How many sessions match.
+    pub(super) count: usize,
+    pub(super) selected: usize,
+    pub(super) asking: Asking,
+    /// What came of the last change, to be shown.
+    pub(super) said: Option<(NoticeLevel, String)>,
+    previews: HashMap<SessionId, (Vec<Message>, Vec<Part>)>,
+    previewing: Option<SessionId>,
+}
+
+impl SessionList {
+    /// An empty list; `Event::Sessions` fills it.
+    pub fn new() -> Self {
+        Self {
+            waiting: true,
+            ..Self::default()
         }
-        let selected = at == picker.selected();
-        if selected {
-            chosen = rows.len();
+    }
+
+    /// Sessions were listed; the one that is open is left out.
+    pub fn sessions_came(&mut self, sessions: &[SessionSummary], open: Option<SessionId>) {
+        let chosen = self.chosen().map(|s| s.info.id);
+        self.waiting = false;
+        self.sessions = sessions
+            .iter()
+            .filter(|s| Some(s.info.id) != open)
+            .cloned()
+            .collect();
+        self.filter();
+        let at = self
+            .lines
+            .iter()
+            .position(|line| Some(self.sessions[line.index].info.id) == chosen);
+        self.selected = at.unwrap_or(self.selected);
+        self.keep_in_list();
+    }
+
+    /// The end of a session came.
+    pub fn preview_came(&mut self, id: SessionId, messages: Vec<Message>, parts: Vec<Part>) {
+        if self.previewing == Some(id) {
+            self.previewing = None;
         }
-        rows.push(session_row(
-            state,
-            session,
-            (&hit.marks, selected, wide),
-            now,
-        ));
+        if self.previews.len() >= PREVIEWS {
+            self.previews.clear();
+        }
+        self.previews.insert(id, (messages, parts));
     }
-    (rows, chosen)
+
+    /// Says what came of a change.
+    pub fn say(&mut self, level: NoticeLevel, text: String) {
+        self.said = Some((level, text));
+        // It may have another end now.
+        self.previews.clear();
+    }
+
+    /// The preview that should be asked for: one at a time, the newest choice wins.
+    pub fn wants(&mut self) -> Option<Op> {
+        let id = self.chosen()?.info.id;
+        if self.previewing.is_some() || self.previews.contains_key(&id) {
+            return None;
+        }
+        self.previewing = Some(id);
+        Some(Op::Preview(id))
+    }
+
+    /// The end of the chosen session, if it came.
+    pub(super) fn preview(&self) -> Option<&(Vec<Message>, Vec<Part>)> {
+        self.previews.get(&self.chosen()?.info.id)
+    }
+
+    /// The chosen session.
+    pub(super) fn chosen(&self) -> Option<&SessionSummary> {
+        self.sessions.get(self.lines.get(self.selected)?.index)
+    }
+
+    fn keep_in_list(&mut self) {
+        self.selected = self.selected.min(self.lines.len().saturating_sub(1));
+    }
+
+    /// Ranks anew after the query or the sessions changed.
+    fn filter(&mut self) {
+        let query = self.query.text().trim();
+        let marks = |texts: &[&str]| -> Marks {
+            let hits = fuzzy::rank(query, texts, 5_000);
+            hits.into_iter().map(|h| (h.index, h.marks)).collect()
+        };
+        let titles: Vec<&str> = self.sessions.iter().map(title).collect();
+        let prompts: Vec<&str> = self.sessions.iter().map(|s| &*s.first_prompt).collect();
+        let found = Found {
+            all: query.is_empty(),
+            title: marks(&titles),
+            prompt: marks(&prompts),
+        };
+        self.count = (0..self.sessions.len()).filter(|at| found.hit(*at)).count();
+        let (roots, children) = self.families();
+        let mut families: Vec<Vec<Line>> = roots
+            .into_iter()
+            .map(|root| self.family(root, &children, &found))
+            .filter(|lines| !lines.is_empty())
+            .collect();
+        families.sort_by_key(|lines| std::cmp::Reverse(lines.first().map(|l| l.family)));
+        self.lines = families.into_iter().flatten().collect();
+        self.keep_in_list();
+    }
+
+    /// Sessions that hang under no other, and what hangs under each.
+    fn families(&self) -> (Vec<usize>, HashMap<usize, Vec<usize>>) {
+        let ids = self.sessions.iter().map(|s| s.info.id);
+        let place: HashMap<SessionId, usize> = ids.enumerate().map(|(at, id)| (id, at)).collect();
+        let mut children: HashMap<usize, Vec<usize>> = HashMap::new();
+        let mut roots = Vec::new();
+        for (at, session) in self.sessions.iter().enumerate() {
+            // Only an older session can be a parent: damaged facts must not make a ring.
+            let parent = session.info.parent.filter(|p| *p < session.info.id);
+            match parent.and_then(|p| place.get(&p)) {
+                Some(parent) => children.entry(*parent).or_default().push(at),
+                None => roots.push(at),
+            }
+        }
+        (roots, children)
+    }
+
+    /// The lines of a session and of all below it, as far as they match.
+    fn family(
+        &self,
+        root: usize,
+        children: &HashMap<usize, Vec<usize>>,
+        found: &Found,
+    ) -> Vec<Line> {
+        let mut lines: Vec<Line> = Vec::new();
+        let mut stack = vec![(root, 0)];
+        while let Some((at, depth)) = stack.pop() {
+            let mut below = children.get(&at).cloned().unwrap_or_default();
+            let more = if found.all { self.cut(&mut below) } else { 0 };
+            lines.push(found.line(at, depth, more));
+            // Popped in reverse: the one used last comes first.
+            stack.extend(below.into_iter().rev().map(|c| (c, depth + 1)));
+        }
+        let used = lines.iter().map(|l| self.sessions[l.index].updated).max();
+        let family = used.unwrap_or_default();
+        // What matches nothing is shown only to hang what matches under it.
+        let keep = kept(&lines, |at| found.hit(at));
+        let lines = lines.into_iter().zip(keep).filter(|(_, keep)| *keep);
+        lines.map(|(line, _)| Line { family, ..line }).collect()
+    }
+
+    /// Leaves only the newest subagents; says how many are left out.
+    fn cut(&self, below: &mut Vec<usize>) -> usize {
+        let mut subagents = 0;
+        below.retain(|at| {
+            let fork = self.sessions[*at].fork;
+            subagents += usize::from(!fork);
+            fork || subagents <= SUBAGENTS
+        });
+        subagents.saturating_sub(SUBAGENTS)
+    }
+
+    /// The choice moves, around the ends.
+    pub fn step(&mut self, delta: isize) {
+        let count = self.lines.len().cast_signed();
+        if count > 0 {
+            self.selected = (self.selected.cast_signed() + delta)
+                .rem_euclid(count)
+                .cast_unsigned();
+        }
+    }
+
+    /// Pasted text joins what is written.
+    pub fn paste(&mut self, text: &str) {
+        match &mut self.asking {
+            Asking::Name(name) => name.insert(text),
+            Asking::Delete => {}
+            Asking::Nothing => {
+                self.query.insert(text);
+                self.filter();
+            }
+        }
+    }
+
+    /// A key.
+    pub fn key(&mut self, key: Key, keys: &Keymap) -> Outcome {
+        self.said = None;
+        let outcome = match &self.asking {
+            Asking::Name(_) => self.name_key(key, keys),
+            Asking::Delete => self.delete_key(key),
+            Asking::Nothing => self.list_key(key, keys),
+        };
+        match (outcome, self.wants()) {
+            (Outcome::Consumed, Some(op)) => Outcome::Emit(vec![Intent::Op(op)]),
+            (Outcome::Emit(mut intents), Some(op)) => {
+                intents.push(Intent::Op(op));
+                Outcome::Emit(intents)
+            }
+            (outcome, _) => outcome,
+        }
+    }
+
+    fn list_key(&mut self, key: Key, keys: &Keymap) -> Outcome {
+        let id = self.chosen().map(|s| s.info.id);
+        let close = |op: Option<Op>| match op {
+            Some(op) => Outcome::Close(vec![Intent::Op(op)]),
+            None => Outcome::Consumed,
+        };
+        match keys.action(&[Context::Sessions, Context::List], key) {
+            Some(Action::ListUp) => self.step(-1),
+            Some(Action::ListDown) => self.step(1),
+            Some(Action::ListPageUp) => self.selected = self.selected.saturating_sub(10),
+            Some(Action::ListPageDown) => {
+                self.selected += 10;
+                self.keep_in_list();
+            }
+            Some(Action::ListClose) => return Outcome::Close(Vec::new()),
+            Some(Action::ListAccept) => return close(id.map(Op::OpenSession)),
+            Some(Action::SessionFork) => return close(id.map(Op::ForkSession)),
+            Some(Action::SessionScope) => {
+                self.everywhere = !self.everywhere;
+                self.waiting = true;
+                let all = self.everywhere;
+                return Outcome::Emit(vec![Intent::Op(Op::ListSessions { all })]);
+            }
+            Some(Action::SessionArchive) => {
+                return match id {
+                    Some(id) => Outcome::Emit(vec![Intent::Op(Op::ArchiveSession(id))]),
+                    None => Outcome::Consumed,
+                };
+            }
+            Some(Action::SessionRename) => {
+                if let Some(session) = self.chosen() {
+                    let mut name = Buffer::default();
+                    name.insert(title(session));
+                    self.asking = Asking::Name(name);
+                }
+            }
+            Some(Action::SessionDelete) => {
+                if id.is_some() {
+                    self.asking = Asking::Delete;
+                }
+            }
+            _ => {
+                edit_line(&mut self.query, key, keys);
+                self.filter();
+            }
+        }
+        Outcome::Consumed
+    }
+
+    fn name_key(&mut self, key: Key, keys: &Keymap) -> Outcome {
+        let Asking::Name(name) = &mut self.asking else {
+            return Outcome::Ignored;
+        };
+        match keys.action(&[Context::List], key) {
+            Some(Action::ListAccept) => {
+                let new = name.text().trim().to_owned();
+                self.asking = Asking::Nothing;
+                let id = self.chosen().map(|s| s.info.id);
+                if let Some(id) = id.filter(|_| !new.is_empty()) {
+                    let op = Op::RenameSession { id, title: new };
+                    return Outcome::Emit(vec![Intent::Op(op)]);
+                }
+            }
+            Some(Action::ListClose) => self.asking = Asking::Nothing,
+            _ => edit_line(name, key, keys),
+        }
+        Outcome::Consumed
+    }
+
+    /// Only `y` deletes; every other key keeps.
+    fn delete_key(&mut self, key: Key) -> Outcome {
+        self.asking = Asking::Nothing;
+        let id = self.chosen().map(|s| s.info.id);
+        match (key.code, id) {
+            (Code::Char('y' | 'Y'), Some(id)) => {
+                Outcome::Emit(vec![Intent::Op(Op::DeleteSession(id))])
+            }
+            _ => Outcome::Consumed,
+        }
+    }
 }
 
-fn session_row(
-    state: &State,
-    session: &SessionSummary,
-    how: (&[usize], bool, bool),
-    now: Millis,
-) -> Row {
-    let (marks, selected, wide) = how;
-    let theme = &state.theme;
-    let style = if selected {
-        theme.bold()
-    } else {
-        theme.default()
-    };
-    let row = if selected {
-        Row::new().fixed(theme.glyphs.prompt, theme.accent()).gap(1)
-    } else {
-        Row::new().gap(2)
-    };
-    let when = numbers::when(session.updated, now, &state.zone);
-    let name: String = title(session).chars().filter(|c| !c.is_control()).collect();
-    let fork = if session.info.parent.is_some() {
-        "└ "
-    } else {
-        ""
-    };
-    let row = row.fixed(fork, theme.dim());
-    if !wide {
-        return row
-            .marked(&name, marks, style, theme.reverse())
-            .right(&when, theme.dim());
-    }
-    let room = WHEN - 10;
-    let cut: String = name.chars().take(room).collect();
-    let row = row.marked(&cut, marks, style, theme.reverse());
-    let share = format!("{}%", session.context_percent);
-    let cost = session.cost.map(numbers::money).unwrap_or_default();
-    let mut row = row
-        .to(WHEN.saturating_sub(when.chars().count()))
-        .text(&when, theme.dim())
-        .to(CONTEXT - share.len())
-        .text(&share, theme.dim())
-        .to(COST - cost.len().min(8))
-        .text(&cost, theme.dim())
-        .to(BRANCH)
-        .text(&session.branch, theme.dim());
-    if session.added + session.removed > 0 {
-        row = row
-            .gap(2)
-            .text(&format!("+{}", session.added), theme.good())
-            .text(
-                &format!(" {}{}", theme.glyphs.minus, session.removed),
-                theme.bad(),
-            );
-    }
-    row
+/// Matches by a session's place: byte positions.
+type Marks = HashMap<usize, Vec<usize>>;
+
+/// What matches the query.
+struct Found {
+    /// Nothing is searched: everything does.
+    all: bool,
+    title: Marks,
+    prompt: Marks,
 }
 
-fn preview(picker: &Picker, state: &State) -> Vec<Row> {
-    let theme = &state.theme;
-    let hit = picker.hits().get(picker.selected());
-    let Some(session) = hit.and_then(|hit| picker.sessions.get(hit.index)) else {
-        return Vec::new();
-    };
-    let facts = format!("{} messages, {} parts", session.messages, session.parts);
-    let head = Row::new().gap(2).text(title(session), theme.bold());
-    let head = if session.open_elsewhere {
-        head.right("running in another window", theme.amber())
-    } else if session.archived {
-        head.right("archived", theme.dim())
+impl Found {
+    fn hit(&self, at: usize) -> bool {
+        self.all || self.title.contains_key(&at) || self.prompt.contains_key(&at)
+    }
+
+    fn line(&self, index: usize, depth: usize, more: usize) -> Line {
+        let title = self.title.get(&index).cloned();
+        let prompt = match title {
+            Some(_) => Vec::new(),
+            None => self.prompt.get(&index).cloned().unwrap_or_default(),
+        };
+        Line {
+            index,
+            depth,
+            title: title.unwrap_or_default(),
+            prompt,
+            family: 0,
+            more,
+        }
+    }
+}
+
+/// Which lines match, or have one below them that does.
+fn kept(lines: &[Line], hit: impl Fn(usize) -> bool) -> Vec<bool> {
+    (0..lines.len())
+        .map(|at| {
+            let depth = lines[at].depth;
+            hit(lines[at].index)
+                || lines[at + 1..]
+                    .iter()
+                    .take_while(|below| below.depth > depth)
+                    .any(|below| hit(below.index))
+        })
+        .collect()
+}
+
+/// A session's title, or its first prompt until it has one.
+pub(super) fn title(session: &SessionSummary) -> &str {
+    if session.info.title.is_empty() {
+        &session.first_prompt
     } else {
-        head
-    };
-    vec![
-        head,
-        Row::new(),
-        Row::new()
-            .gap(2)
-            .fixed(theme.glyphs.prompt, theme.accent())
-            .gap(1)
-            .text(&session.first_prompt, theme.default()),
-        Row::new()
-            .gap(4)
-            .text(&facts, theme.dim())
-            .gap(3)
-            .text(&session.info.model.to_string(), theme.dim()),
-        Row::new().gap(4).text(&session.info.worktree, theme.dim()),
-    ]
+        &session.info.title
+    }
 }

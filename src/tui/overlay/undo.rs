@@ -4,8 +4,8 @@ use ratatui::buffer::Buffer as Cells;
 use ratatui::layout::{Position, Rect};
 
 use super::{Frame, Intent, Outcome, draw_rows, footer};
-use crate::protocol::Op;
 use crate::protocol::event::UndoFile;
+use crate::protocol::{Destination, Op};
 use crate::tui::input::Key;
 use crate::tui::keymap::{Action, Context, Keymap};
 use crate::tui::state::State;
@@ -14,15 +14,35 @@ use crate::tui::view::row::Row;
 /// The preview.
 #[derive(Debug, Clone)]
 pub struct UndoView {
+    to: Destination,
     prompt: String,
     files: Vec<UndoFile>,
     top: usize,
 }
 
+/// What does it.
+pub(crate) const fn confirmed(to: Destination) -> Op {
+    let (files, confirmed) = (true, true);
+    match to {
+        Destination::LastTurn => Op::Undo { confirmed },
+        Destination::Before { message } => Op::Rewind {
+            to: message,
+            files,
+            confirmed,
+        },
+        Destination::Branch { tip } => Op::SwitchBranch {
+            tip,
+            files,
+            confirmed,
+        },
+    }
+}
+
 impl UndoView {
     /// From the agent's answer.
-    pub const fn new(prompt: String, files: Vec<UndoFile>) -> Self {
+    pub const fn new(to: Destination, prompt: String, files: Vec<UndoFile>) -> Self {
         Self {
+            to,
             prompt,
             files,
             top: 0,
@@ -43,7 +63,7 @@ impl UndoView {
             Some(Action::ListUp) => self.scroll(-1),
             Some(Action::ListDown) => self.scroll(1),
             Some(Action::ListAccept) => {
-                return Outcome::Close(vec![Intent::Op(Op::Undo { confirmed: true })]);
+                return Outcome::Close(vec![Intent::Op(confirmed(self.to))]);
             }
             Some(Action::ListClose) => return Outcome::Close(Vec::new()),
             _ => return Outcome::Ignored,
@@ -56,7 +76,12 @@ impl UndoView {
         let frame = Frame::of(area);
         let theme = &state.theme;
         let conflicts = self.files.iter().filter(|f| f.conflict).count();
-        let mut title = Row::new().fixed("Take back the last turn", theme.bold());
+        let (what, does) = match self.to {
+            Destination::LastTurn => ("Take back the last turn", "take it back"),
+            Destination::Before { .. } => ("Go back to before", "go back"),
+            Destination::Branch { .. } => ("Switch to the branch that ends with", "switch"),
+        };
+        let mut title = Row::new().fixed(what, theme.bold());
         if conflicts > 0 {
             title = title.right(&format!("{conflicts} left alone"), theme.amber());
         }
@@ -69,10 +94,11 @@ impl UndoView {
             Row::new(),
         ];
         if self.files.is_empty() {
-            rows.push(Row::new().gap(2).fixed(
-                "No file was changed: only the conversation goes back.",
-                theme.dim(),
-            ));
+            rows.push(
+                Row::new()
+                    .gap(2)
+                    .fixed("No file changes: only the conversation does.", theme.dim()),
+            );
         }
         for file in self.files.iter().skip(self.top) {
             let (glyph, style) = if file.conflict {
@@ -91,10 +117,7 @@ impl UndoView {
             ));
         }
         draw_rows(rows.iter(), frame.body, buf);
-        let hints = [
-            (Action::ListAccept, "take it back"),
-            (Action::ListDown, "down"),
-        ];
+        let hints = [(Action::ListAccept, does), (Action::ListDown, "down")];
         footer(state, &hints, Action::ListClose).draw(frame.footer, buf);
         None
     }

@@ -38,6 +38,8 @@ pub struct Start {
     pub worktree_label: String,
     /// A prompt from the command line: sent as soon as the agent is there.
     pub initial_prompt: Option<String>,
+    /// What is shown first.
+    pub first: state::First,
     /// Starts the agent. Called after the first frame, on a thread of its own.
     pub connect: Connect,
     /// Answers come from a script: said on the start screen.
@@ -124,6 +126,7 @@ pub fn run(start: Start) -> Result<Exit, TuiError> {
         version,
         worktree_label,
         initial_prompt,
+        first,
         connect,
         ..
     } = start;
@@ -141,6 +144,7 @@ pub fn run(start: Start) -> Result<Exit, TuiError> {
         version: version.to_owned(),
         worktree: worktree_label,
         scripted: start.scripted_notice,
+        first,
         problems,
         ..state::Start::default()
     };

@@ -71,6 +71,29 @@ pub struct Session {
     pub begun: bool,
     /// How the last turn ended.
     pub ended: Option<TurnEnd>,
+    /// An earlier prompt is in the composer again.
+    pub editing: Option<Editing>,
+}
+
+/// An earlier prompt that is being edited: sending makes a branch where it stood.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Editing {
+    /// The prompt.
+    pub message: MessageId,
+    /// The end of its branch, if that is not the current one.
+    pub branch: Option<MessageId>,
+}
+
+/// What is shown first.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum First {
+    /// The session.
+    #[default]
+    Nothing,
+    /// The list of sessions.
+    Sessions,
+    /// A part of the session.
+    Part(PartId),
 }
 
 /// What the start screen shows besides the place.
@@ -84,6 +107,8 @@ pub struct Start {
     pub place: Option<Place>,
     /// Newest sessions.
     pub recent: Vec<SessionSummary>,
+    /// What is shown as soon as a session is open.
+    pub first: First,
     /// Nobody can work yet: why, and what was found.
     pub onboarding: Option<(String, Vec<String>)>,
     /// What is wrong with the user's own themes, one sentence each.

@@ -62,6 +62,8 @@ pub struct Glyphs {
     pub bar_rest: &'static str,
     /// A column rule.
     pub column: &'static str,
+    /// A branch of a tree that others follow, and the last one.
+    pub tree: (&'static str, &'static str),
     /// Where rules cross.
     pub cross: &'static str,
     /// Task list: open and done.
@@ -103,6 +105,7 @@ impl Glyphs {
         compact_passed: "┿",
         bar_rest: "╌",
         column: "│",
+        tree: ("├", "└"),
         cross: "┼",
         boxes: ("☐", "☑"),
         active: "▸",
@@ -139,6 +142,7 @@ impl Glyphs {
         compact_passed: "#",
         bar_rest: ".",
         column: "|",
+        tree: ("|", "`"),
         cross: "+",
         boxes: ("-", "x"),
         active: ">",
@@ -190,6 +194,8 @@ mod tests {
             set.compact_passed,
             set.bar_rest,
             set.column,
+            set.tree.0,
+            set.tree.1,
             set.cross,
             set.boxes.0,
             set.boxes.1,

@@ -3,6 +3,7 @@
 //! Called by the keys; `render` marks the hits on screen.
 
 use super::{Look, Transcript, is_hidden};
+use crate::protocol::PartId;
 use crate::tui::cells::Cell;
 use crate::tui::scroll::anchor::{Move, Unit};
 use crate::tui::scroll::find::{self, Find};
@@ -58,6 +59,19 @@ impl Transcript {
         let (unit, row) = place.unwrap_or((Unit { cell, part: 0 }, 0));
         self.moves = vec![Move::To(unit, row)];
         number
+    }
+
+    /// Puts a part at the top of the screen; false if it is not loaded.
+    pub fn show_part(&mut self, part: PartId) -> bool {
+        let Some(cell) = self.list.find(part).and_then(|at| self.list.get(at)) else {
+            return false;
+        };
+        let unit = Unit {
+            cell: cell.id,
+            part: 0,
+        };
+        self.moves = vec![Move::To(unit, 0)];
+        true
     }
 
     /// The unit and row of a hit of a cell, as it is laid out now.

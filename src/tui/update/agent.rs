@@ -7,13 +7,14 @@ use super::super::overlay::Overlay;
 use super::super::overlay::diff::DiffView;
 use super::super::overlay::inspector::Inspector;
 use super::super::overlay::pager::Pager;
+use super::super::overlay::rewind::Rewind;
 use super::super::overlay::undo::UndoView;
 use super::super::state::plan::Plan;
-use super::super::state::{Session, State};
+use super::super::state::{First, Session, State};
 use super::Effect;
 use crate::protocol::{
-    AskBody, DiffReport, Event, Message, MessageId, Millis, NoticeLevel, Part, PartBody,
-    QueueState, Role, Status, TurnEnd,
+    AskBody, DiffReport, Event, Message, MessageId, Millis, NoticeLevel, Op, Part, PartBody,
+    QueueState, Role, Status, TreeTurn, TurnEnd,
 };
 
 /// A turn that took longer is worth a notification.
@@ -45,6 +46,7 @@ pub(super) fn event(state: &mut State, event: Event, now: Millis) -> Vec<Effect>
             state.asks.clear();
             state.queue = QueueState::default();
             state.overlays.clear();
+            return first(state);
         }
         Event::History {
             messages, parts, ..
@@ -71,9 +73,24 @@ pub(super) fn event(state: &mut State, event: Event, now: Millis) -> Vec<Effect>
             state.status = Some(status);
         }
         Event::Closed => return vec![Effect::Exit(0)],
-        answer => return answered(state, answer),
+        answer => return answered(state, answer, now),
     }
     Vec::new()
+}
+
+/// What the command line asked to be shown, once a session is open.
+fn first(state: &mut State) -> Vec<Effect> {
+    match (std::mem::take(&mut state.start.first), &state.session.info) {
+        (First::Sessions, _) => {
+            state.overlays.push(Overlay::sessions());
+            vec![Effect::Op(Op::ListSessions { all: false })]
+        }
+        (First::Part(part), Some(info)) => {
+            let session = info.id;
+            vec![Effect::Op(Op::OpenPart { session, part })]
+        }
+        _ => Vec::new(),
+    }
 }
 
 /// The start screen stays until something is said; what is announced before shows in the footer.
@@ -97,7 +114,7 @@ fn begin(state: &mut State, event: &Event, now: Millis) {
 }
 
 /// Answers to questions of the front end, and facts of the place.
-fn answered(state: &mut State, event: Event) -> Vec<Effect> {
+fn answered(state: &mut State, event: Event, now: Millis) -> Vec<Effect> {
     match event {
         Event::Place(place) => state.start.place = Some(place),
         Event::Onboarding { reason, found } => {
@@ -110,11 +127,37 @@ fn answered(state: &mut State, event: Event) -> Vec<Effect> {
                 view.whole_came(&file);
             }
         }
-        Event::UndoPreview { prompt, files } => {
-            state
-                .overlays
-                .push(Overlay::Undo(UndoView::new(prompt, files)));
+        Event::UndoPreview { to, prompt, files } => {
+            let view = UndoView::new(to, prompt, files);
+            state.overlays.push(Overlay::Undo(view));
         }
+        Event::Tree { turns } => show_tree(state, turns),
+        Event::Show { part } => {
+            state.transcript.show_part(part);
+        }
+        Event::Found {
+            generation,
+            hits,
+            more,
+        } => {
+            if let Some(Overlay::Search(view)) = state.overlays.last_mut() {
+                view.found(generation, hits, more);
+            }
+        }
+        Event::Preview {
+            session,
+            messages,
+            parts,
+        } => {
+            if let Some(Overlay::Sessions(list)) = state.overlays.last_mut() {
+                list.preview_came(session, messages, parts);
+            }
+            return wanted(state);
+        }
+        Event::Kept { level, text } => match state.overlays.last_mut() {
+            Some(Overlay::Sessions(list)) => list.say(level, text),
+            _ => state.say(level, text, now),
+        },
         Event::BranchChanged { tip, prompt } => branch_changed(state, tip, &prompt),
         Event::Sessions { sessions } => {
             let open = state.session.info.as_ref().map(|info| info.id);
@@ -123,6 +166,7 @@ fn answered(state: &mut State, event: Event) -> Vec<Effect> {
             }
             let others = sessions.into_iter().filter(|s| Some(s.info.id) != open);
             state.start.recent = others.take(3).collect();
+            return wanted(state);
         }
         Event::Models { models } => {
             for overlay in &mut state.overlays {
@@ -143,6 +187,23 @@ fn answered(state: &mut State, event: Event) -> Vec<Effect> {
         _ => {}
     }
     Vec::new()
+}
+
+/// What the topmost overlay wants to be told now.
+fn wanted(state: &mut State) -> Vec<Effect> {
+    let op = state.overlays.last_mut().and_then(Overlay::wants);
+    op.map(Effect::Op).into_iter().collect()
+}
+
+fn show_tree(state: &mut State, turns: Vec<TreeTurn>) {
+    let view = Rewind::new(turns);
+    if view.is_empty() {
+        return;
+    }
+    match state.overlays.last_mut() {
+        Some(Overlay::Rewind(old)) => *old = view,
+        _ => state.overlays.push(Overlay::Rewind(view)),
+    }
 }
 
 fn show_diff(state: &mut State, report: DiffReport) {
@@ -292,7 +353,7 @@ fn branch_changed(state: &mut State, tip: Option<MessageId>, prompt: &str) {
         .session
         .prompts
         .retain(|(id, _)| tip.is_some_and(|tip| *id <= tip));
-    if !prompt.is_empty() && state.composer.is_empty() {
+    if !prompt.is_empty() && state.composer.is_empty() && state.sending.is_none() {
         state.composer.set(prompt);
     }
 }

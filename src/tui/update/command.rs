@@ -6,6 +6,7 @@ use super::super::keymap::{Action, nearest};
 use super::super::overlay::pager::Pager;
 use super::super::overlay::picker::{Entry, Kind, Picker};
 use super::super::overlay::queue::QueueView;
+use super::super::overlay::search::SearchView;
 use super::super::overlay::{self, Intent, Overlay};
 use super::super::state::State;
 use super::super::text::markdown;
@@ -34,6 +35,7 @@ pub(super) fn run(state: &mut State, command: Command, rest: &str, now: Millis) 
         Command::Rename if rest.is_empty() => usage(state, "/rename TITLE", now),
         Command::Rename => op(Op::Rename(rest.to_owned())),
         Command::Rewind => rewind(state, now),
+        Command::Search => search(state, rest),
         Command::Undo => op(Op::Undo { confirmed: false }),
         Command::Redo => op(Op::Redo),
         Command::Diff => diff(state, rest, now),
@@ -112,8 +114,13 @@ fn rewind(state: &mut State, now: Millis) -> Vec<Effect> {
     if state.session.prompts.is_empty() {
         return say(state, "There is nothing to go back to yet.", now);
     }
-    let overlay = Overlay::rewind(&state.session.prompts);
-    show(state, overlay)
+    vec![Effect::Op(Op::Tree)]
+}
+
+fn search(state: &mut State, words: &str) -> Vec<Effect> {
+    let (view, op) = SearchView::new(words);
+    state.overlays.push(Overlay::Search(view));
+    op.map(Effect::Op).into_iter().collect()
 }
 
 fn diff(state: &mut State, rest: &str, now: Millis) -> Vec<Effect> {

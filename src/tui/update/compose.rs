@@ -3,7 +3,7 @@
 use super::super::command::{self, Command, Parsed};
 use super::super::composer::popup::Kind;
 use super::super::keymap::Action;
-use super::super::state::State;
+use super::super::state::{Editing, State};
 use super::{Effect, command as run};
 use crate::protocol::{Delivery, Millis, NoticeLevel, Op, QueueEdit, QueueItem};
 
@@ -187,7 +187,12 @@ pub(super) fn submit(state: &mut State, delivery: Delivery, now: Millis) -> Vec<
         Parsed::Prompt => {}
     }
     if state.session.read_only {
-        let sentence = "This session is open in another window: /fork goes on in a copy.";
+        let sentence = "This session can only be read here: /fork goes on in a copy.";
+        state.say(NoticeLevel::Warning, sentence, now);
+        return Vec::new();
+    }
+    if state.session.editing.is_some() && state.is_running() {
+        let sentence = "A turn is running: press Esc to stop it, then send the edited prompt.";
         state.say(NoticeLevel::Warning, sentence, now);
         return Vec::new();
     }
@@ -199,6 +204,7 @@ pub(super) fn submit(state: &mut State, delivery: Delivery, now: Millis) -> Vec<
     if state.composer.history.add(&text) {
         effects.push(Effect::SaveHistory(text.clone()));
     }
+    effects.extend(to_where_it_stood(state));
     let shell = text
         .strip_prefix('!')
         .filter(|_| delivery != Delivery::FollowUp);
@@ -209,6 +215,25 @@ pub(super) fn submit(state: &mut State, delivery: Delivery, now: Millis) -> Vec<
         None => Op::Prompt { input, delivery },
     }));
     effects
+}
+
+/// An earlier prompt that was edited goes where it stood: what followed it stays on its own branch.
+fn to_where_it_stood(state: &mut State) -> Vec<Effect> {
+    let Some(Editing { message, branch }) = state.session.editing.take() else {
+        return Vec::new();
+    };
+    let (files, confirmed) = (false, true);
+    let switch = branch.map(|tip| Op::SwitchBranch {
+        tip,
+        files,
+        confirmed,
+    });
+    let back = Op::Rewind {
+        to: message,
+        files,
+        confirmed,
+    };
+    switch.into_iter().chain([back]).map(Effect::Op).collect()
 }
 
 /// Enter on nothing: what is paused or was cut goes on.

@@ -144,8 +144,8 @@ pub(super) fn paste(state: &mut State, text: &str, now: Millis) -> Vec<Effect> {
     if state.asks.current().is_none()
         && let Some(top) = state.overlays.last_mut()
     {
-        top.paste(&text.replace('\n', " "));
-        return Vec::new();
+        let wanted = top.paste(&text.replace('\n', " "));
+        return wanted.map(Effect::Op).into_iter().collect();
     }
     state.times.typed = Some(now);
     state.composer.paste(text);
@@ -295,13 +295,18 @@ fn escape(state: &mut State, now: Millis) -> Vec<Effect> {
     if state.is_running() {
         return vec![Effect::Op(Op::Interrupt)];
     }
+    if state.session.editing.take().is_some() {
+        state.composer.take();
+        state.say(NoticeLevel::Info, "The prompt stays as it is.", now);
+        return Vec::new();
+    }
     if !state.composer.is_empty() {
         return Vec::new();
     }
     let double = state.times.escape.is_some_and(|at| now - at <= DOUBLE_MS);
     state.times.escape = (!double).then_some(now);
     if double && !state.session.prompts.is_empty() {
-        state.overlays.push(Overlay::rewind(&state.session.prompts));
+        return vec![Effect::Op(Op::Tree)];
     }
     Vec::new()
 }

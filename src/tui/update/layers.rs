@@ -4,7 +4,7 @@ use super::super::composer::buffer::Buffer;
 use super::super::input::Key;
 use super::super::keymap::{Action, Context, Keymap};
 use super::super::overlay::{Intent, Outcome, Overlay};
-use super::super::state::State;
+use super::super::state::{Editing, State};
 use super::{Effect, compose};
 use crate::protocol::{Millis, NoticeLevel, Op};
 
@@ -58,6 +58,17 @@ fn perform(state: &mut State, intents: Vec<Intent>, now: Millis) -> Vec<Effect> 
                 state.restyle();
             }
             Intent::Open(overlay) => state.overlays.push(*overlay),
+            Intent::CloseBelow => drop(state.overlays.pop()),
+            Intent::EditPrompt {
+                message,
+                branch,
+                text,
+            } => {
+                state.composer.set(&text);
+                state.session.editing = Some(Editing { message, branch });
+                let sentence = "Sending it makes a branch where it stood; esc leaves it.";
+                state.say(NoticeLevel::Info, sentence, now);
+            }
             Intent::EditQueued(item) => {
                 if state.composer.is_empty() {
                     compose::take_queued(state, &item);

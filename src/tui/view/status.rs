@@ -79,6 +79,14 @@ fn idle(state: &State) -> Option<Row> {
             "open in another window; /fork goes on in a copy",
         ));
     }
+    if state.session.editing.is_some() {
+        let row = plain(
+            state,
+            "Editing an earlier prompt",
+            "sending it makes a branch where it stood",
+        );
+        return Some(row.hint("esc", "leaves it", styles(state)));
+    }
     if state.session.cut {
         let row = warn("The last turn was cut off", "all that was said is kept");
         return Some(row.hint("enter", "continues it", styles(state)));

@@ -6,7 +6,7 @@ mod crash;
 mod grants;
 mod interrupt;
 mod loops;
-mod orders;
+pub mod orders;
 mod replay;
 mod sandbox;
 mod subagents;

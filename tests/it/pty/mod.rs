@@ -2,6 +2,7 @@
 //! `tui`, turns by `cli`; here is that both meet, that the terminal is given back whatever happens,
 //! and that nothing but our own escapes ever reaches it. Waits are for conditions.
 
+mod branches;
 mod changes;
 mod leave;
 mod plain;

@@ -79,15 +79,16 @@ fn esc_twice_goes_back_to_an_earlier_prompt() {
     terminal.shows("The second answer.");
     terminal.shows_no("esc interrupt");
     terminal.send("\x1b[27u\x1b[27u");
-    let screen = terminal.shows("Go back to before");
+    let screen = terminal.shows("2 turns");
     assert!(
-        screen.contains("change it") && screen.contains("second"),
+        screen.contains("change it") && screen.contains("❯ second") && screen.contains("+1 −1"),
         "{screen}"
     );
-    terminal.send("change");
-    terminal.until("only one", |screen| !screen.contains("second"));
-    terminal.send("\r");
+    terminal.send("\x1b[A\r");
     terminal.shows("Conversation and files");
+    terminal.send("\r");
+    let screen = terminal.shows("✓ a.txt   restored");
+    assert!(screen.contains("Go back to before"), "{screen}");
     terminal.send("\r");
     terminal.shows_no("The second answer.");
     until("the file as it was", || world.read("a.txt") == "one\n");
@@ -145,11 +146,11 @@ fn a_turn_that_was_killed_is_offered_to_go_on() {
     until("the command", || runs(&words));
     terminal.kill();
     let mut terminal = dunlin(&world, &["--mode", "auto", "-c"]);
-    let screen = terminal.shows("The last turn was cut off");
-    assert!(
-        screen.contains("I work.") && screen.contains("continues it"),
-        "{screen}"
-    );
+    terminal.until("what was said, and the offer", |screen| {
+        screen.contains("The last turn was cut off")
+            && screen.contains("I work.")
+            && screen.contains("continues it")
+    });
     terminal.send("\r");
     terminal.shows("Finished after all.");
     terminal.shows_no("was cut off");

@@ -9,6 +9,7 @@
 )]
 
 mod limits;
+mod odd;
 mod places;
 mod random;
 mod store;

@@ -373,6 +373,7 @@ pub(super) fn summary(id: SessionId, title: &str, updated: i64, percent: u8) -> 
         removed: 0,
         branch: "main".to_owned(),
         open_elsewhere: false,
+        fork: false,
         archived: false,
     }
 }

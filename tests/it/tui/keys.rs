@@ -1,13 +1,11 @@
 //! What keys do: sending, queueing, interrupting, completing, quitting.
 
 use dunlin::protocol::event::Phase;
-use dunlin::protocol::{
-    Delivery, Event, FileSource, MessageId, Op, PromptInput, QueueEdit, Role, SessionId,
-};
+use dunlin::protocol::{Delivery, Event, FileSource, MessageId, Op, PromptInput, QueueEdit, Role};
 use dunlin::tui::input::Input;
 use dunlin::tui::update::{Effect, Msg};
 
-use super::fixtures::{World, summary};
+use super::fixtures::World;
 
 fn prompt(text: &str, delivery: Delivery) -> Op {
     let input = PromptInput {
@@ -191,27 +189,12 @@ fn ctrl_c_puts_text_aside_then_quits_at_the_second_press() {
 }
 
 #[test]
-fn escape_twice_on_nothing_opens_rewind() {
+fn escape_twice_on_nothing_asks_for_the_tree() {
     let mut world = World::new(100, 30);
-    let first = world.say(Role::User, "first prompt");
-    world.say(Role::User, "second prompt");
+    world.say(Role::User, "first prompt");
     world.status(Phase::Idle, 0, |_| {});
     world.tui.press("esc esc");
-    let screen = world.tui.screen();
-    assert!(
-        screen.contains("Go back to before") && screen.contains("first prompt"),
-        "{screen}"
-    );
-    world.tui.press("↓ enter");
-    assert!(world.tui.screen().contains("Conversation and files"));
-    world.tui.press("enter");
-    assert_eq!(
-        world.tui.ops(),
-        [Op::Rewind {
-            to: first,
-            files: true
-        }]
-    );
+    assert_eq!(world.tui.ops(), [Op::Tree]);
 }
 
 #[test]
@@ -225,29 +208,6 @@ fn what_was_taken_back_is_offered_in_the_composer() {
         world.tui.state.session.prompts,
         Vec::<(MessageId, String)>::new()
     );
-}
-
-#[test]
-fn sessions_are_searched_and_opened() {
-    let mut world = World::new(120, 40);
-    world.tui.press("ctrl+s");
-    assert_eq!(world.tui.ops(), [Op::ListSessions { all: false }]);
-    let now = world.tui.now;
-    let ids = [SessionId::from_raw(9), SessionId::from_raw(8)];
-    let sessions = vec![
-        summary(ids[0], "fix flaky resize test", now - 3_600_000, 26),
-        summary(ids[1], "port pager", now - 2 * 86_400_000, 12),
-    ];
-    world.tui.event(Event::Sessions { sessions });
-    world.tui.type_text("port");
-    let screen = world.tui.screen();
-    assert!(
-        screen.contains("1 of 2") && screen.contains("This week"),
-        "{screen}"
-    );
-    assert!(!screen.contains("flaky"), "{screen}");
-    world.tui.press("enter");
-    assert_eq!(world.tui.ops(), [Op::OpenSession(ids[1])]);
 }
 
 #[test]

@@ -12,5 +12,6 @@ mod fixtures;
 mod frames;
 mod keys;
 mod reports;
+mod sessions;
 mod sizes;
 mod vim;

@@ -2,7 +2,8 @@
 
 use dunlin::protocol::event::{ModelChoice, Phase, UndoFile};
 use dunlin::protocol::{
-    DiffLine, DiffReport, DiffScope, Event, FileDiff, FileStatus, Hunk, LineKind, Role, SessionId,
+    Destination, DiffLine, DiffReport, DiffScope, Event, FileDiff, FileStatus, Hunk, LineKind,
+    Role, SessionId,
 };
 
 use super::fixtures::{World, doom_loop, permission, place, summary};
@@ -113,6 +114,7 @@ fn every_screen_survives_every_size() {
                 conflict: true,
             };
             w.tui.event(Event::UndoPreview {
+                to: Destination::LastTurn,
                 prompt: "p".to_owned(),
                 files: vec![file],
             });

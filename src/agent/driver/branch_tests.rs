@@ -1,0 +1,145 @@
+use serde_json::json;
+
+use super::*;
+use crate::protocol::{FileStatus, IdMint, Role, SessionId, Tokens};
+
+/// A tree that is built message by message.
+struct Grove {
+    mint: IdMint,
+    messages: Vec<Message>,
+    parts: Vec<Part>,
+}
+
+impl Grove {
+    fn new() -> Self {
+        Self {
+            mint: IdMint::new(7, 0),
+            messages: Vec::new(),
+            parts: Vec::new(),
+        }
+    }
+
+    fn message(&mut self, parent: Option<MessageId>, role: Role, body: PartBody) -> MessageId {
+        let id = self.mint.message(1);
+        let session = SessionId::from_raw(1);
+        self.messages.push(Message {
+            id,
+            session,
+            parent,
+            role,
+            agent: "build".to_owned(),
+            model: "p/m".parse().expect("a model"),
+            summary: false,
+            finish: None,
+            error: None,
+            tokens: Tokens::default(),
+            cost: None,
+            created: 1,
+            completed: Some(1),
+        });
+        self.parts.push(Part {
+            id: self.mint.part(1),
+            message: id,
+            session,
+            start: 1,
+            end: Some(1),
+            body,
+        });
+        id
+    }
+
+    fn prompt(&mut self, parent: Option<MessageId>, text: &str) -> MessageId {
+        let body = PartBody::Text {
+            text: text.to_owned(),
+            synthetic: false,
+            ignored: false,
+        };
+        self.message(parent, Role::User, body)
+    }
+
+    /// An answer that changes a file.
+    fn answer(&mut self, parent: MessageId, path: &str, added: u32) -> MessageId {
+        let body = PartBody::Patch {
+            from: crate::protocol::SnapshotId("a".to_owned()),
+            to: crate::protocol::SnapshotId("b".to_owned()),
+            files: vec![PatchFile {
+                path: path.to_owned(),
+                added,
+                removed: 1,
+                status: FileStatus::Modified,
+            }],
+        };
+        self.message(Some(parent), Role::Assistant, body)
+    }
+
+    fn turns(&self, path: &[MessageId]) -> Vec<TreeTurn> {
+        turns(self.messages.clone(), self.parts.clone(), path)
+    }
+}
+
+#[test]
+fn turns_hang_under_the_turn_they_follow_and_count_their_files() {
+    let mut grove = Grove::new();
+    let one = grove.prompt(None, "one");
+    let a = grove.answer(one, "x.rs", 2);
+    let b = grove.answer(a, "x.rs", 3);
+    let two = grove.prompt(Some(b), "two");
+    let c = grove.answer(two, "y.rs", 1);
+    let other = grove.prompt(Some(b), "two, edited");
+    let d = grove.answer(other, "y.rs", 4);
+    let path = Parents::of(&grove.messages).path(Some(d));
+    assert_eq!(path, [one, a, b, other, d]);
+    let turns = grove.turns(&path);
+    let shape: Vec<_> = turns
+        .iter()
+        .map(|t| (t.prompt, t.parent, t.current))
+        .collect();
+    assert_eq!(
+        shape,
+        [
+            (one, None, true),
+            (two, Some(one), false),
+            (other, Some(one), true)
+        ]
+    );
+    assert_eq!((turns[0].last, turns[0].tip), (b, d));
+    assert_eq!((turns[1].last, turns[1].tip), (c, c));
+    assert_eq!((turns[0].files[0].added, turns[0].files[0].removed), (5, 2));
+    assert_eq!(turns[0].files.len(), 1);
+}
+
+#[test]
+fn the_written_tip_holds_until_something_newer_is_said() {
+    let mut grove = Grove::new();
+    let one = grove.prompt(None, "one");
+    let a = grove.answer(one, "x", 1);
+    let two = grove.prompt(Some(a), "two");
+    let newest = Some(two);
+    let values = BTreeMap::from([("tip".to_owned(), json!({"tip": a, "newest": newest}))]);
+    let ids = |grove: &Grove| -> Vec<MessageId> {
+        let (messages, _) = current(grove.messages.clone(), grove.parts.clone(), &values);
+        messages.iter().map(|m| m.id).collect()
+    };
+    assert_eq!(ids(&grove), [one, a]);
+    let three = grove.prompt(Some(a), "instead of two");
+    assert_eq!(ids(&grove), [one, a, three]);
+}
+
+#[test]
+fn rings_and_missing_parents_end_the_walk() {
+    let mut grove = Grove::new();
+    let one = grove.prompt(None, "one");
+    let two = grove.prompt(Some(one), "two");
+    grove.messages[0].parent = Some(two);
+    assert_eq!(Parents::of(&grove.messages).path(Some(two)).len(), 2);
+    assert_eq!(grove.turns(&[]).len(), 2);
+    grove.messages[0].parent = Some(MessageId::from_raw(99));
+    assert_eq!(Parents::of(&grove.messages).path(Some(two)).len(), 2);
+}
+
+#[test]
+fn messages_without_parents_are_one_line() {
+    let mut grove = Grove::new();
+    let ids: Vec<MessageId> = ["a", "b", "c"].map(|t| grove.prompt(None, t)).into();
+    assert_eq!(Parents::of(&grove.messages).path(ids.last().copied()), ids);
+}

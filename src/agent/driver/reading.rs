@@ -1,0 +1,155 @@
+//! A session that can only be read here: another process has it open, or it belongs to another
+//! folder.
+//!
+//! What the other process writes is followed and announced as if it happened here; nothing of it is
+//! stored. When the other one ends, the session is opened anew and can be gone on with.
+
+use super::Agent;
+use crate::protocol::{Event, NoticeLevel, Part, QueueState};
+use crate::session::{Follower, Opened, Record};
+
+/// Why a session can only be read, and what is followed.
+#[derive(Debug)]
+pub(crate) struct Reading {
+    /// None if nobody writes it.
+    follower: Option<Follower>,
+    /// It belongs to another folder.
+    foreign: bool,
+}
+
+impl Reading {
+    /// None for a session that can be written.
+    pub(super) fn of(opened: &Opened, foreign: bool) -> Option<Box<Self>> {
+        if opened.writable {
+            return None;
+        }
+        let follower = opened.elsewhere.then(|| opened.store.follow()).flatten();
+        Some(Box::new(Self { follower, foreign }))
+    }
+}
+
+/// Waits until the other process has written or is gone; for ever if there is none.
+pub(super) async fn changed(reading: &mut Option<Box<Reading>>) {
+    match reading.as_mut().and_then(|r| r.follower.as_mut()) {
+        Some(follower) => follower.changed().await,
+        None => std::future::pending().await,
+    }
+}
+
+/// What the other process's records mean here.
+#[derive(Default)]
+struct Heard {
+    events: Vec<Event>,
+    /// The other one went to another branch: everything is read again.
+    anew: bool,
+}
+
+impl Agent {
+    /// Why nothing can be written, with what to do.
+    pub(super) fn why_read_only(&self) -> String {
+        let reading = self.active.reading.as_ref();
+        if reading.is_some_and(|r| r.foreign) {
+            let info = self.active.turn.info();
+            return format!(
+                "This session belongs to {0}, so it can only be read here. To go on with it: \
+                 dunlin -C {0} -r {1}",
+                info.worktree, info.id
+            );
+        }
+        if reading.is_some_and(|r| r.follower.is_some()) {
+            return "This session is open in another window and can only be read here until that one \
+                    ends. /fork goes on from here in a copy."
+                .to_owned();
+        }
+        "This session can only be read: its folder cannot be written. /fork goes on in a copy."
+            .to_owned()
+    }
+
+    /// The other process wrote something, or ended.
+    pub(super) async fn other_wrote(&mut self) {
+        let Some(follower) = self
+            .active
+            .reading
+            .as_mut()
+            .and_then(|r| r.follower.as_mut())
+        else {
+            return;
+        };
+        let records = follower.read();
+        let free = follower.is_free();
+        let id = self.active.turn.info().id;
+        let heard = match records {
+            Ok(records) => self.hear(records),
+            Err(error) => {
+                self.store_trouble(&error);
+                Heard {
+                    anew: true,
+                    ..Heard::default()
+                }
+            }
+        };
+        self.ports.outbox.send(heard.events);
+        if !free && !heard.anew {
+            return;
+        }
+        if let Err(error) = self.enter(id).await {
+            // It may have been deleted meanwhile: what is shown stays, nothing is followed.
+            self.active.reading = None;
+            self.store_trouble(&error);
+        } else if self.active.writable {
+            let text = "The other window has ended: you can go on here.";
+            self.notice(NoticeLevel::Info, text);
+        }
+    }
+
+    /// Takes over what another process stored.
+    fn hear(&mut self, records: Vec<Record>) -> Heard {
+        let mut heard = Heard::default();
+        let turn = &mut self.active.turn;
+        for record in records {
+            match record {
+                Record::Message(message) => {
+                    let known = turn.conversation().entry(message.id).is_some();
+                    let tip = turn.conversation().tip().map(|e| e.message.id);
+                    heard.anew |= !known && message.parent != tip;
+                    turn.mirror_message(message.clone());
+                    heard.events.push(if known {
+                        Event::MessageUpdated { message }
+                    } else {
+                        Event::MessageCreated { message }
+                    });
+                }
+                Record::Part(part) => {
+                    turn.mirror_part(part.clone());
+                    heard.events.push(Event::PartUpdated { part });
+                }
+                Record::Append { part, text } => {
+                    let Some(&Part { message, .. }) = turn.conversation().part(part) else {
+                        continue;
+                    };
+                    turn.mirror_text(message, part, &text);
+                    heard.events.push(Event::PartDelta {
+                        part,
+                        message,
+                        delta: text,
+                    });
+                }
+                Record::Info(session) => {
+                    turn.mirror_info(session.clone());
+                    heard.events.push(Event::SessionUpdated { session });
+                }
+                Record::Value { name, value } => {
+                    heard.anew |= name == "tip";
+                    if name == "queue" {
+                        let queue: QueueState = serde_json::from_value(value).unwrap_or_default();
+                        heard.events.push(Event::QueueChanged { queue });
+                    }
+                }
+            }
+        }
+        if !heard.events.is_empty() {
+            heard.events.push(Event::Status(turn.mirrored()));
+        }
+        heard
+    }
+}

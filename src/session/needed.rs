@@ -1,0 +1,72 @@
+//! Which snapshots the sessions of a project still need, for the snapshot store's own clean-up.
+//!
+//! Reads journals, changes nothing. Called by `dunlin gc` and once a day by the agent.
+
+use std::io;
+
+use super::archive;
+use super::error::StoreError;
+use super::list;
+use super::meta::modified;
+use super::place::Place;
+use super::project::Project;
+use crate::protocol::{Millis, PartBody, SnapshotId};
+
+impl Project {
+    /// The snapshots that this project's sessions need for undo, diff and branches: whole trees and
+    /// single contents, those of the session used last first. Reads every journal.
+    pub fn snapshots_in_use(&self) -> Result<Vec<SnapshotId>, StoreError> {
+        let mut places: Vec<(Millis, Place)> = list::places(&[self.sessions_dir()])?
+            .into_iter()
+            .map(|place| {
+                (
+                    modified(&place.journal()).max(modified(&place.archive())),
+                    place,
+                )
+            })
+            .collect();
+        places.sort_by_key(|(at, place)| std::cmp::Reverse((*at, place.id)));
+        let mut needed = Vec::new();
+        for (_, place) in places {
+            let image = match archive::image(&place) {
+                Ok(image) => image,
+                Err(StoreError::Io { source, .. }) if source.kind() == io::ErrorKind::NotFound => {
+                    continue;
+                }
+                Err(error) => return Err(error),
+            };
+            for part in image.parts.values().rev() {
+                match &part.body {
+                    PartBody::StepStart { snapshot } | PartBody::StepFinish { snapshot, .. } => {
+                        needed.extend(snapshot.clone());
+                    }
+                    PartBody::Patch { from, to, .. } => {
+                        needed.extend([to.clone(), from.clone()]);
+                    }
+                    _ => {}
+                }
+            }
+            let undo = |name: &str| name.starts_with("writes/") || name == "undone";
+            for (_, value) in image.values.iter().filter(|(name, _)| undo(name)) {
+                blobs_in(value, &mut needed);
+            }
+        }
+        Ok(needed)
+    }
+}
+
+/// The contents that recorded writes name.
+fn blobs_in(value: &serde_json::Value, found: &mut Vec<SnapshotId>) {
+    match value {
+        serde_json::Value::Array(all) => all.iter().for_each(|one| blobs_in(one, found)),
+        serde_json::Value::Object(fields) => {
+            for (name, value) in fields {
+                match value.as_str() {
+                    Some(blob) if name == "blob" => found.push(SnapshotId(blob.to_owned())),
+                    _ => blobs_in(value, found),
+                }
+            }
+        }
+        _ => {}
+    }
+}
