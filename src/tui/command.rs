@@ -66,6 +66,10 @@ pub enum Command {
     Permissions,
     /// MCP servers.
     Mcp,
+    /// Skills.
+    Skills,
+    /// Every command and action.
+    Palette,
     /// Vim's keys on or off.
     Vim,
     /// The external editor.
@@ -201,6 +205,18 @@ pub const TABLE: &[Row] = &[
         "the rules for this project",
     ),
     row(Command::Mcp, "mcp", "", "outside tool servers"),
+    row(
+        Command::Skills,
+        "skills",
+        "",
+        "pages that $NAME sends along",
+    ),
+    row(
+        Command::Palette,
+        "palette",
+        "",
+        "every command and action, by name",
+    ),
     row(
         Command::Vim,
         "vim",

@@ -12,7 +12,7 @@ use crate::tui::scroll::select::{self, Place, Selection};
 
 impl Transcript {
     /// The place under a column and row of the last area; gaps and blank rows mean the row below.
-    fn place(&self, column: u16, row: u16) -> Option<Place> {
+    pub(super) fn place(&self, column: u16, row: u16) -> Option<Place> {
         let mut rows = self.screen.iter().enumerate().skip(usize::from(row));
         let (at, (unit, row_of)) = rows.find_map(|(at, place)| {
             Some((at, place.and_then(|(unit, row)| Some((unit, row?)))?))
