@@ -292,6 +292,8 @@ pub struct UiSettings {
     pub notify: bool,
     /// Keys: action name to key names, over the defaults.
     pub keys: BTreeMap<String, Vec<String>>,
+    /// Where each of them stands, e.g. `keys.toml line 3`; not a setting.
+    pub key_places: BTreeMap<String, String>,
 }
 
 impl Default for UiSettings {
@@ -305,6 +307,7 @@ impl Default for UiSettings {
             plain: false,
             notify: true,
             keys: BTreeMap::new(),
+            key_places: BTreeMap::new(),
         }
     }
 }

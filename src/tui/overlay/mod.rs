@@ -5,8 +5,11 @@
 
 pub mod diff;
 pub mod help;
+pub mod history;
 pub mod inspector;
 pub mod pager;
+pub mod palette;
+pub mod permissions;
 pub mod picker;
 pub mod queue;
 pub mod rewind;
@@ -18,13 +21,15 @@ pub mod undo;
 use ratatui::buffer::Buffer as Cells;
 use ratatui::layout::{Position, Rect};
 
+use super::command::Command;
 use super::composer::buffer::Buffer;
+use super::composer::history::Past;
 use super::input::Key;
 use super::keymap::{Action, Context, Keymap};
 use super::state::State;
 use super::view::row::Row;
 use crate::protocol::event::ModelChoice;
-use crate::protocol::{MessageId, Millis, Op, QueueItem, SessionId, SessionSummary};
+use crate::protocol::{Effort, MessageId, Millis, Op, QueueItem, SessionId, SessionSummary};
 
 /// What a layer wants to happen.
 #[derive(Debug, Clone)]
@@ -48,6 +53,10 @@ pub enum Intent {
     Theme(String),
     /// Another layer on top.
     Open(Box<Overlay>),
+    /// Carry out a slash command.
+    Run(Command),
+    /// Do what a key would do.
+    Do(Action),
     /// The layer below goes too.
     CloseBelow,
     /// Take an earlier prompt up again: sending it makes a branch where it stood.
@@ -99,6 +108,10 @@ pub enum Overlay {
     Inspector(inspector::Inspector),
     /// What waits.
     Queue(queue::QueueView),
+    /// Earlier prompts.
+    History(history::HistoryView),
+    /// Permission rules.
+    Permissions(permissions::PermissionsView),
 }
 
 /// Keys and commands, from the tables.
@@ -113,13 +126,13 @@ impl Overlay {
     }
 
     /// The model picker; its entries come with `models_came`.
-    pub fn models() -> Self {
-        Self::Picker(picker::Picker::models())
+    pub fn models(effort: Option<Effort>) -> Self {
+        Self::Picker(picker::Picker::models(effort))
     }
 
-    /// Earlier prompts.
-    pub fn history(entries: &[String]) -> Self {
-        Self::Picker(picker::Picker::history(entries))
+    /// Earlier prompts; what is written begins the search.
+    pub fn history(entries: &[Past], draft: &str) -> Self {
+        Self::History(history::HistoryView::new(entries, draft))
     }
 
     /// A key.
@@ -135,6 +148,8 @@ impl Overlay {
             Self::Undo(layer) => layer.key(key, keys),
             Self::Inspector(layer) => layer.key(key, keys),
             Self::Queue(layer) => layer.key(key, keys),
+            Self::History(layer) => layer.key(key, keys),
+            Self::Permissions(layer) => layer.key(key, keys),
         }
     }
 
@@ -142,6 +157,7 @@ impl Overlay {
     pub fn paste(&mut self, text: &str) -> Option<Op> {
         match self {
             Self::Picker(layer) => layer.paste(text),
+            Self::History(layer) => layer.paste(text),
             Self::Sessions(layer) => {
                 layer.paste(text);
                 return layer.wants();
@@ -165,6 +181,8 @@ impl Overlay {
             Self::Undo(layer) => layer.scroll(delta),
             Self::Inspector(layer) => layer.scroll(delta),
             Self::Queue(layer) => layer.step(delta.signum()),
+            Self::History(layer) => layer.step(delta.signum()),
+            Self::Permissions(layer) => layer.step(delta.signum()),
         }
     }
 
@@ -209,6 +227,8 @@ impl Overlay {
             Self::Undo(layer) => layer.draw(state, area, buf),
             Self::Inspector(layer) => layer.draw(state, area, buf, now),
             Self::Queue(layer) => layer.draw(state, area, buf),
+            Self::History(layer) => layer.draw(state, area, buf),
+            Self::Permissions(layer) => layer.draw(state, area, buf),
         }
     }
 }
