@@ -171,7 +171,12 @@ pub const TABLE: &[Row] = &[
         "[md|json|jsonl] [PATH]",
         "write the conversation to a file",
     ),
-    row(Command::Copy, "copy", "", "copy the last answer"),
+    row(
+        Command::Copy,
+        "copy",
+        "[code]",
+        "copy the last answer, or its last code block",
+    ),
     row(Command::Find, "find", "WORDS", "search the conversation"),
     row(
         Command::Search,

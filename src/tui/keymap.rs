@@ -130,7 +130,7 @@ actions! {
     PromptDown Global "prompt-down" "alt+↓" "to the prompt after";
     FindNext Global "find-next" "alt+n" "the next place that /find found";
     FindPrev Global "find-prev" "alt+p" "the place before";
-    CopySelection Global "copy-selection" "alt+w" "copy the selection";
+    CopySelection Global "copy-selection" "alt+w" "copy the selection, or the cell in view";
 
     Submit Composer "submit" "enter" "send";
     NewLine Composer "new-line" "shift+enter alt+enter ctrl+j" "new line (also `\\` at the end)";

@@ -172,6 +172,23 @@ impl Transcript {
         })
     }
 
+    /// The text of the cell in view: the first one on screen that begins there when scrolled up,
+    /// else the newest.
+    pub fn cell_text_in_view(&self) -> Option<String> {
+        let shown = |cell: &Cell| !is_hidden(cell);
+        if self.is_at_bottom() {
+            let newest = self.list.iter().rev().find(|e| shown(&e.cell))?;
+            return Some(newest.cell.text());
+        }
+        let begins = |place: &Option<(Unit, Option<usize>)>| {
+            let (unit, row) = (*place)?;
+            (unit.part == 0 && row == Some(0)).then_some(unit)
+        };
+        let first = self.screen.iter().find_map(begins);
+        let unit = first.or_else(|| self.screen.iter().find_map(|place| Some((*place)?.0)))?;
+        Some(self.list.get(self.list.index(unit.cell)?)?.cell.text())
+    }
+
     /// The text of the cell at a row of the last area, for copying.
     pub fn cell_text_at(&mut self, row: u16) -> Option<String> {
         Some(self.list.get(self.cell_at(row)?)?.cell.text())

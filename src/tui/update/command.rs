@@ -10,6 +10,7 @@ use super::super::overlay::queue::QueueView;
 use super::super::overlay::search::SearchView;
 use super::super::overlay::{self, Intent, Overlay};
 use super::super::state::State;
+use super::super::text::markdown;
 use super::super::theme::ThemeChoice;
 use super::super::view::numbers;
 use super::Effect;
@@ -52,7 +53,7 @@ pub(super) fn run(state: &mut State, command: Command, rest: &str, now: Millis) 
         Command::Queue => show(state, Overlay::Queue(QueueView::new(&state.queue))),
         Command::Todo => todo(state, now),
         Command::Export => export(rest),
-        Command::Copy => copy(state, now),
+        Command::Copy => copy(state, rest, now),
         Command::Find => find(state, rest, now),
         Command::Theme => theme(state, rest, now),
         Command::Init => {
@@ -313,8 +314,15 @@ fn export(rest: &str) -> Vec<Effect> {
     })]
 }
 
-fn copy(state: &mut State, now: Millis) -> Vec<Effect> {
-    match state.transcript.last_answer() {
+fn copy(state: &mut State, rest: &str, now: Millis) -> Vec<Effect> {
+    let answer = state.transcript.last_answer();
+    if rest == "code" {
+        return match answer.as_deref().and_then(markdown::last_code) {
+            Some(code) => vec![Effect::Copy(code)],
+            None => say(state, "The last answer has no code block.", now),
+        };
+    }
+    match answer {
         Some(text) => vec![Effect::Copy(text)],
         None => say(state, "There is no answer to copy yet.", now),
     }

@@ -185,6 +185,10 @@ pub(super) fn act(state: &mut State, action: Action, now: Millis) -> Vec<Effect>
         | Action::Bottom
         | Action::PromptUp
         | Action::PromptDown => scroll(state, action),
+        Action::CopySelection if !state.transcript.has_selection() => {
+            let text = state.transcript.cell_text_in_view();
+            text.map(Effect::Copy).into_iter().collect()
+        }
         Action::CopySelection => copy_selection(state),
         Action::FindNext | Action::FindPrev => find(state, action, now),
         Action::Help => open(state, |state| overlay::help(&state.keys)),
