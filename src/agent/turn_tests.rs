@@ -104,6 +104,8 @@ struct World {
     denies: Option<&'static str>,
     /// The judge finds commands to be no calls at all.
     invalid: bool,
+    /// Files that each command says it writes.
+    writes: Vec<PathBuf>,
     /// When timers run out.
     sleeps: Vec<Millis>,
     requests: usize,
@@ -132,6 +134,7 @@ impl World {
             asks_permission: false,
             denies: None,
             invalid: false,
+            writes: Vec::new(),
             sleeps: Vec::new(),
             requests: 0,
             titles: 0,
@@ -361,7 +364,11 @@ impl World {
         let access = Access {
             title: tool.to_owned(),
             needs: Vec::new(),
-            writes: Vec::<PathBuf>::new(),
+            writes: if tool == "bash" {
+                self.writes.clone()
+            } else {
+                Vec::new()
+            },
             can_write: tool == "bash",
             says: String::new(),
         };
@@ -965,6 +972,8 @@ proptest! {
 
 #[path = "turn_asks_tests.rs"]
 mod asks;
+#[path = "turn_calls_tests.rs"]
+mod calls;
 #[path = "turn_cut_tests.rs"]
 mod cut;
 #[path = "turn_retry_tests.rs"]
