@@ -13,6 +13,7 @@ pub mod rewind;
 pub mod search;
 mod session_rows;
 pub mod sessions;
+pub mod subagent;
 pub mod undo;
 
 use ratatui::buffer::Buffer as Cells;
@@ -61,6 +62,8 @@ pub enum Intent {
     },
     /// Take a queued message back into the composer.
     EditQueued(QueueItem),
+    /// Open a subagent's transcript.
+    Watch(SessionId),
 }
 
 /// What a layer made of a key.
@@ -99,6 +102,8 @@ pub enum Overlay {
     Inspector(inspector::Inspector),
     /// What waits.
     Queue(queue::QueueView),
+    /// The transcript of the subagent that the state holds open.
+    Subagent,
 }
 
 /// Keys and commands, from the tables.
@@ -135,6 +140,7 @@ impl Overlay {
             Self::Undo(layer) => layer.key(key, keys),
             Self::Inspector(layer) => layer.key(key, keys),
             Self::Queue(layer) => layer.key(key, keys),
+            Self::Subagent => Outcome::Ignored,
         }
     }
 
@@ -165,6 +171,7 @@ impl Overlay {
             Self::Undo(layer) => layer.scroll(delta),
             Self::Inspector(layer) => layer.scroll(delta),
             Self::Queue(layer) => layer.step(delta.signum()),
+            Self::Subagent => {}
         }
     }
 
@@ -209,6 +216,8 @@ impl Overlay {
             Self::Undo(layer) => layer.draw(state, area, buf),
             Self::Inspector(layer) => layer.draw(state, area, buf, now),
             Self::Queue(layer) => layer.draw(state, area, buf),
+            // It changes the state's caches: see `subagent::draw`.
+            Self::Subagent => None,
         }
     }
 }

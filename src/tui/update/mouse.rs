@@ -1,6 +1,7 @@
 //! The mouse: the wheel scrolls, a drag selects, a click folds.
 
 use super::super::input::{Mouse, MouseKind};
+use super::super::overlay::Overlay;
 use super::super::state::State;
 use super::{Effect, keys};
 
@@ -9,6 +10,17 @@ const WHEEL_ROWS: i32 = 3;
 /// Something was done with the mouse.
 pub(super) fn mouse(state: &mut State, mouse: Mouse) -> Vec<Effect> {
     let over = state.asks.current().is_none_or(|ask| !ask.full);
+    if matches!(state.overlays.last(), Some(Overlay::Subagent))
+        && let Some(watched) = &mut state.subagents.watched
+        && over
+    {
+        match mouse.kind {
+            MouseKind::WheelUp => watched.transcript.scroll_lines(-WHEEL_ROWS),
+            MouseKind::WheelDown => watched.transcript.scroll_lines(WHEEL_ROWS),
+            _ => {}
+        }
+        return Vec::new();
+    }
     if let Some(top) = state.overlays.last_mut()
         && over
     {

@@ -14,4 +14,5 @@ mod keys;
 mod reports;
 mod sessions;
 mod sizes;
+mod subagents;
 mod vim;
