@@ -1,6 +1,7 @@
-//! What a frame costs, in CPU time of this thread: scrolling over 10,000 cells, streaming, the
-//! first frame after a change of width. `cargo bench --bench transcript` prints the percentiles
-//! against the budgets of UX §2, then criterion's own figures.
+//! What a frame costs, in CPU time of this thread and in bytes to the terminal: scrolling over
+//! 10,000 cells, streaming, the first frame after a change of width. `cargo bench --bench transcript`
+//! prints the percentiles against the budgets of UX §2, then criterion's own figures. A frame is
+//! layout, drawing into cells, comparison with the screen and the bytes; the write is not in it.
 
 #![expect(clippy::print_stdout, reason = "its figures are what it is for")]
 
@@ -11,10 +12,9 @@ use dunlin::protocol::{
     Event, IdMint, Message, MessageId, ModelRef, Part, PartBody, PartId, Role, SessionId, Tokens,
     ToolPart, ToolState,
 };
+use dunlin::tui::term::paint::Painter;
 use dunlin::tui::theme::{ColourDepth, Theme, ThemeChoice};
 use dunlin::tui::transcript::{Look, Transcript};
-use ratatui::buffer::Buffer;
-use ratatui::layout::Rect;
 use serde_json::{Value, json};
 
 const DIFF: &str = "@@ -41,3 +41,6 @@\n         let cells = self.cells.len();\n-        self.reflow(width);\n+        if self.replaying {\n+            self.reflow_after_replay = Some(width);\n+        } else {\n+            self.reflow(width);\n         }\n";
@@ -134,57 +134,65 @@ fn cpu() -> Duration {
     Duration::new(now.tv_sec.unsigned_abs(), now.tv_nsec as u32)
 }
 
-fn frame(transcript: &mut Transcript, buffer: &mut Buffer, theme: &Theme) -> Duration {
+/// Time and bytes of one frame.
+fn frame(transcript: &mut Transcript, screen: &mut Painter, theme: &Theme) -> (Duration, usize) {
     let start = cpu();
-    buffer.reset();
-    let area = buffer.area;
-    transcript.render(area, buffer, &Look::new(theme, 0));
-    cpu().saturating_sub(start)
+    let area = screen.area();
+    transcript.render(area, screen.canvas(), &Look::new(theme, 0));
+    let bytes = screen.frame("", None).map_or(0, <[u8]>::len);
+    (cpu().saturating_sub(start), bytes)
 }
 
-fn report(what: &str, budget_us: u128, mut times: Vec<Duration>) {
+fn report(what: &str, budget_us: u128, frames: &[(Duration, usize)]) {
+    let mut times: Vec<_> = frames.iter().map(|(time, _)| *time).collect();
+    let mut sizes: Vec<_> = frames.iter().map(|(_, bytes)| *bytes).collect();
     times.sort_unstable();
-    let at = |share: usize| times[(times.len() * share / 1000).min(times.len() - 1)].as_micros();
-    let verdict = if at(990) <= budget_us { "ok" } else { "OVER" };
+    sizes.sort_unstable();
+    let place = |share: usize| (frames.len() * share / 1000).min(frames.len() - 1);
+    let at = |share: usize| times[place(share)].as_micros();
+    let good = at(990) <= budget_us && sizes[place(990)] <= 8_192;
     println!(
-        "{what:<44} p50 {:>6} µs   p99 {:>6} µs   max {:>6} µs   budget {budget_us} µs   {verdict}",
+        "{what:<40} p50 {:>5} µs  p99 {:>5} µs  max {:>5} µs  (budget {budget_us})  p50 {:>5} B  p99 {:>5} B  {}",
         at(500),
         at(990),
-        at(1000)
+        at(1000),
+        sizes[place(500)],
+        sizes[place(990)],
+        if good { "ok" } else { "OVER" }
     );
 }
 
 fn percentiles(theme: &Theme) {
     let mut talk = long();
-    let mut buffer = Buffer::empty(Rect::new(0, 0, 120, 40));
-    let first = frame(&mut talk.transcript, &mut buffer, theme);
-    report("first frame, 10,000 cells", 4_000, vec![first]);
+    let mut screen = Painter::new(120, 40);
+    let first = frame(&mut talk.transcript, &mut screen, theme);
+    report("first frame, 10,000 cells", 4_000, &[first]);
     let mut times = Vec::new();
     for n in 0..4_000 {
         talk.transcript
             .scroll_lines(if n % 400 < 300 { -3 } else { 3 });
-        times.push(frame(&mut talk.transcript, &mut buffer, theme));
+        times.push(frame(&mut talk.transcript, &mut screen, theme));
     }
-    report("scroll by 3 rows", 1_000, times);
+    report("scroll by 3 rows", 1_000, &times);
     let mut times = Vec::new();
     for n in 0..600 {
         talk.transcript.page(if n % 200 < 150 { -1 } else { 1 });
-        times.push(frame(&mut talk.transcript, &mut buffer, theme));
+        times.push(frame(&mut talk.transcript, &mut screen, theme));
     }
-    report("scroll by a page", 1_000, times);
+    report("scroll by a page", 1_000, &times);
     let mut times = Vec::new();
     for n in 0..200_u16 {
-        let mut resized = Buffer::empty(Rect::new(0, 0, 60 + n % 80, 40));
-        times.push(frame(&mut talk.transcript, &mut resized, theme));
+        screen.resize(60 + n % 80, 40);
+        times.push(frame(&mut talk.transcript, &mut screen, theme));
     }
-    report("first frame after a width change", 4_000, times);
+    report("first frame after a width change", 4_000, &times);
     talk.transcript.to_bottom();
     let start = cpu();
     let hits = talk.transcript.find("ordering");
     report(
         &format!("find over 10,000 cells ({hits} hits)"),
         100_000,
-        vec![cpu().saturating_sub(start)],
+        &[(cpu().saturating_sub(start), 0)],
     );
     println!(
         "weight of 10,000 cells and layouts: {} KiB",
@@ -200,7 +208,7 @@ fn stream(theme: &Theme, what: &str, text: &str, per_frame: usize) {
     talk.begin(Role::Assistant);
     let part = talk.add(said(""), false);
     let message = talk.message;
-    let mut buffer = Buffer::empty(Rect::new(0, 0, 120, 40));
+    let mut screen = Painter::new(120, 40);
     let bytes: Vec<char> = text.chars().cycle().take(400_000).collect();
     let deltas: Vec<Event> = bytes
         .chunks(20)
@@ -215,7 +223,7 @@ fn stream(theme: &Theme, what: &str, text: &str, per_frame: usize) {
     for (n, delta) in deltas.iter().enumerate() {
         talk.transcript.apply(delta, 0);
         if n % per_frame == 0 {
-            times.push(frame(&mut talk.transcript, &mut buffer, theme));
+            times.push(frame(&mut talk.transcript, &mut screen, theme));
         }
     }
     let total = cpu().saturating_sub(start);
@@ -225,13 +233,13 @@ fn stream(theme: &Theme, what: &str, text: &str, per_frame: usize) {
         times.len(),
         total.as_millis()
     );
-    report("  a streaming frame", 2_000, times);
+    report("  a streaming frame", 2_000, &times);
     let mut times = Vec::new();
     for n in 0..40_u16 {
-        let mut resized = Buffer::empty(Rect::new(0, 0, 80 + n, 40));
-        times.push(frame(&mut talk.transcript, &mut resized, theme));
+        screen.resize(80 + n, 40);
+        times.push(frame(&mut talk.transcript, &mut screen, theme));
     }
-    report("  its first frame after a width change", 4_000, times);
+    report("  its first frame after a width change", 4_000, &times);
 }
 
 fn main() {
@@ -250,11 +258,11 @@ fn main() {
     stream(&theme, "paced, one list", "- an item of a list\n", 7);
     let mut criterion = Criterion::default().configure_from_args();
     let mut talk = long();
-    let mut buffer = Buffer::empty(Rect::new(0, 0, 120, 40));
+    let mut screen = Painter::new(120, 40);
     criterion.bench_function("scroll", |b| {
         b.iter(|| {
             talk.transcript.scroll_lines(-1);
-            frame(&mut talk.transcript, &mut buffer, &theme)
+            frame(&mut talk.transcript, &mut screen, &theme)
         });
     });
     criterion.final_summary();

@@ -140,6 +140,8 @@ pub enum Input {
     StoreFailed(Fault),
     /// Money, tokens and steps that subagents spent.
     Spent(super::budget::Spent),
+    /// Instructions of folders hold for what a call has just read or written.
+    Rules(Vec<super::turn::FolderRules>),
     /// A call has a subagent at work now.
     Subagent(Box<Subagent>),
     /// The subagent of a call was stopped before its end.

@@ -19,6 +19,8 @@ use crate::protocol::{
 use crate::session::Record;
 use crate::tools::{Access, Success};
 
+#[path = "turn_context_tests.rs"]
+mod context;
 #[path = "turn_room_tests.rs"]
 mod room;
 

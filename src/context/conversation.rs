@@ -91,6 +91,8 @@ pub struct Conversation {
     entries: Vec<Entry>,
     /// True if cleared calls are folded (`context.prune_fold`).
     folding: bool,
+    /// Parts that the user pinned: pruning leaves them alone.
+    pinned: Vec<PartId>,
     /// What is folded, once somebody has asked.
     folds: OnceLock<Arc<Folds>>,
 }
@@ -112,6 +114,16 @@ impl Conversation {
             entries,
             ..Self::default()
         }
+    }
+
+    /// Says which parts the user pinned.
+    pub fn set_pinned(&mut self, parts: &[PartId]) {
+        self.pinned = parts.to_vec();
+    }
+
+    /// True if the user pinned this part.
+    pub fn is_pinned(&self, part: PartId) -> bool {
+        self.pinned.contains(&part)
     }
 
     /// Says whether cleared calls are folded.

@@ -100,7 +100,7 @@ fn candidates(
                 continue;
             };
             let stale = later.supersedes(tool);
-            if settings.prune_keep_tools.contains(&tool.tool) {
+            if settings.prune_keep_tools.contains(&tool.tool) || conversation.is_pinned(part.id) {
                 continue;
             }
             if compacted_at.is_some() {

@@ -95,6 +95,13 @@ impl ReadLedger {
         self.lock().insert(path.to_owned(), entry);
     }
 
+    /// The files that were read or written since an instant.
+    pub fn noted_since(&self, when: Millis) -> Vec<PathBuf> {
+        let entries = self.lock();
+        let newer = entries.values().filter(|entry| entry.when >= when);
+        newer.map(|entry| entry.path.clone()).collect()
+    }
+
     /// Forgets a file that the session deleted or moved.
     pub fn forget(&self, path: &Path) {
         self.lock().remove(path);

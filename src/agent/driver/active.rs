@@ -57,6 +57,8 @@ pub(crate) struct Active {
     pub(crate) family: super::children::Family,
     /// What requests had in common, and what the provider's cache missed.
     pub(crate) ledger: crate::context::cache::Ledger,
+    /// Instructions of folders that were looked for.
+    pub(crate) rules: super::rules::Found,
     /// Values of the session that are not the turn's: what steps wrote, by message.
     pub(crate) values: BTreeMap<String, serde_json::Value>,
 }
@@ -194,6 +196,7 @@ impl Active {
             stream_sender,
             back,
             ledger: crate::context::cache::Ledger::default(),
+            rules: super::rules::Found::default(),
             values,
         }
     }

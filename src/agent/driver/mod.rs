@@ -20,6 +20,7 @@ mod perform;
 mod ports;
 mod reading;
 mod recall;
+mod rules;
 mod sessions;
 mod tapes;
 mod tools;
@@ -254,6 +255,7 @@ impl Agent {
                 self.flush();
                 if let Input::ToolEnded { part, .. } = &input {
                     self.active.tools.remove(part);
+                    self.look_for_rules(*part);
                 }
                 self.input(input);
             }

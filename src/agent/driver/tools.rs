@@ -59,16 +59,25 @@ impl Agent {
         let token = CancellationToken::new();
         context.cancel = token.clone();
         self.active.tools.insert(part, token);
+        let (output, name) = (Arc::clone(&self.active.output), name.to_owned());
         let back = self.active.back.clone();
         tokio::spawn(forward(part, updates, back.clone()));
         self.tasks.spawn(async move {
             // A panic in a tool is that call's failure and nobody else's.
-            let result = match tokio::spawn(tool.run(input, context)).await {
+            let mut result = match tokio::spawn(tool.run(input, context)).await {
                 Ok(result) => result,
                 Err(error) => Err(Failure::new(format!(
                     "The tool failed in a way that it should not: {error}. Try another way."
                 ))),
             };
+            // No exceptions: also those that came from outside and forgot to be brief.
+            let (text, full) = match &mut result {
+                Ok(success) => (&mut success.output, &mut success.truncated),
+                Err(failure) => (&mut failure.message, &mut failure.truncated),
+            };
+            if full.is_none() {
+                *full = output.guard(&name, text);
+            }
             drop(back.send(Back::Input(Input::ToolEnded { part, result })));
         });
         None

@@ -149,12 +149,12 @@ impl Turn {
         };
         let part = self.create_part(now, request, body, false);
         let kept = self.carried(&plan);
-        let body = PartBody::Text {
-            text: kept,
-            synthetic: true,
-            ignored: false,
-        };
-        self.create_part(now, request, body, true);
+        let rules = compact::rules_said(&self.conversation, 0..plan.head);
+        self.say_synthetic(now, request, kept);
+        // The user's rules are never summarised.
+        for text in rules {
+            self.say_synthetic(now, request, text);
+        }
         let summary = self.new_message(now, Role::Assistant, true);
         let compacting = Compacting {
             stream: 0,

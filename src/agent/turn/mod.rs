@@ -12,11 +12,14 @@ mod compaction;
 mod fallback;
 mod prompts;
 mod room;
+mod rules;
 mod step;
 mod stop;
 mod stream;
 mod subagents;
 mod writes;
+
+pub use rules::FolderRules;
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -130,6 +133,8 @@ pub struct Turn {
     summarizer: Option<ModelInfo>,
     /// A follow-up with a note for the read-files list, set by the driver before a compaction.
     files_read: Vec<(String, bool)>,
+    /// Instructions of folders that are said before the next step.
+    rules_waiting: Vec<FolderRules>,
     /// Steps whose end snapshot is not there yet.
     last_writes: VecDeque<step::StepWrites>,
     effects: Vec<Effect>,
@@ -177,12 +182,15 @@ impl Turn {
             stuck_at: None,
             summarizer: None,
             files_read: Vec::new(),
+            rules_waiting: Vec::new(),
             last_writes: VecDeque::new(),
             effects: Vec::new(),
             last_status: 0,
         };
         let folding = turn.setup.context.prune_fold;
         turn.conversation.set_folding(folding);
+        let pins = turn.pins.clone();
+        turn.conversation.set_pinned(&pins);
         turn.remember_calls();
         turn.measure();
         turn
@@ -242,6 +250,7 @@ impl Turn {
                 self.announce_status(now);
             }
             Input::Subagent(subagent) => self.subagent_began(now, *subagent),
+            Input::Rules(found) => self.rules_found(found),
             Input::SubagentStopped { part, reason } => self.subagent_stopped(part, reason),
         }
         std::mem::take(&mut self.effects)

@@ -125,6 +125,7 @@ impl Turn {
             self.pins.push(part);
         }
         let pins = self.pins.clone();
+        self.conversation.set_pinned(&pins);
         self.write_value("pins", &pins);
         self.sync_soon();
     }

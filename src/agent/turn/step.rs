@@ -76,6 +76,7 @@ impl Step {
 impl Turn {
     /// Begins the next step, unless a limit, missing room or the user's queue comes first.
     pub(super) fn begin_step(&mut self, now: Millis) {
+        self.say_rules(now);
         self.inject_guidance(now);
         if self.budget_reached(now) || self.make_room(now) {
             return;

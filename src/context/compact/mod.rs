@@ -5,12 +5,14 @@
 //! plan out: it writes the compaction request, asks the model, writes the summary.
 
 mod request;
+mod rules;
 mod strategies;
 
 pub use request::{
     Carry, SUMMARY_SYSTEM, carry_over, notes_so_far, removal_summary, request_tokens,
     summary_request,
 };
+pub use rules::{rules_said, rules_text, says_rules};
 pub use strategies::{by_name, default};
 
 use std::ops::Range;

@@ -19,6 +19,21 @@ pub use cut::Plan;
 pub use retention::Cleaned;
 pub use spill::Spill;
 
+/// Tools whose output is cut where it is made, in ways of their own: what they add to it (an exit code,
+/// how to go on) comes on top.
+const CUT_THEMSELVES: &[&str] = &[
+    "bash",
+    "bash_output",
+    "read",
+    "grep",
+    "glob",
+    "list",
+    "skill",
+    "recall",
+    "task",
+    "web_fetch",
+];
+
 /// An output as the model gets it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Fitted {
@@ -68,6 +83,17 @@ impl OutputStore {
         let mut spill = self.spill(tool);
         spill.push(text.as_bytes());
         spill.finish()
+    }
+
+    /// The last guard, for what a tool gave back: one that cuts its own output is left as it is, any
+    /// other is cut by its rule. None if nothing is to be done.
+    pub fn guard(&self, tool: &str, text: &mut String) -> Option<OutputRef> {
+        if CUT_THEMSELVES.contains(&tool) || Plan::of(tool, &self.limits).fits(text.as_bytes()) {
+            return None;
+        }
+        let fitted = self.fit(tool, std::mem::take(text));
+        *text = fitted.text;
+        fitted.full
     }
 
     /// A writer for output of unknown length, by the rule of `tool`.

@@ -245,3 +245,28 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn the_last_guard_cuts_what_no_tool_cut_and_leaves_the_rest_alone() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let store = OutputStore::new(OutputLimits::default(), dir.path());
+    for (tool, chars, cut) in [
+        ("mcp__server__tool", 120_000, false),
+        ("mcp__server__tool", 120_001, true),
+        ("edit", 51_200, false),
+        ("edit", 51_201, true),
+        ("bash", 200_000, false),
+    ] {
+        let mut text = "x".repeat(chars);
+        let full = store.guard(tool, &mut text);
+        assert_eq!(full.is_some(), cut, "{tool} {chars}");
+        assert_eq!(
+            text.contains("Full output saved to: "),
+            cut,
+            "{tool} {chars}"
+        );
+        if let Some(full) = full {
+            assert_eq!(full.bytes, chars as u64);
+        }
+    }
+}

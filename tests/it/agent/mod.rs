@@ -7,7 +7,7 @@ mod crash_all;
 mod grants;
 mod interrupt;
 mod loops;
-mod orders;
+pub mod orders;
 mod replay;
 mod sandbox;
 mod subagents;

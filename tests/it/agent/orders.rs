@@ -18,7 +18,14 @@ pub struct Steered {
 impl Steered {
     pub fn start(w: &World, args: &[&str]) -> Self {
         let model = w.model();
-        let mut all = vec!["exec", "--json", "--json-input", "--model", &model];
+        let mut all = vec!["--model", model.as_str()];
+        all.extend(args);
+        Self::begin(w, &all)
+    }
+
+    /// The same with a model of one's own.
+    pub fn begin(w: &World, args: &[&str]) -> Self {
+        let mut all = vec!["exec", "--json", "--json-input"];
         all.extend(args);
         let mut child = w
             .command(&all)

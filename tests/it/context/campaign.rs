@@ -1,6 +1,11 @@
 //! The promises of SPEC §4 over long conversations, short enough for every run; the long campaign
 //! prints the table of docs/context.md.
 
+#![expect(
+    clippy::print_stderr,
+    reason = "measurements are printed where they are looked for"
+)]
+
 use std::collections::BTreeMap;
 
 use dunlin::agent::recall::Search;
@@ -8,7 +13,7 @@ use dunlin::config::used::ContextSettings;
 use dunlin::protocol::{PartBody, ToolState, TurnEnd};
 use serde_json::json;
 
-use super::simulation::{Figures, HEAVY, ORDINARY, Profile, REALISTIC, Simulation};
+use super::simulation::{Figures, HEAVY, ORDINARY, Profile, REALISTIC, Simulation, peak_memory};
 
 /// A conversation a quarter as large in everything, so that 30 turns do what 100 do in full.
 fn quarter(profile: Profile, turns: usize) -> (Profile, ContextSettings) {
@@ -155,6 +160,25 @@ fn facts_in_outputs_that_were_pruned_or_compacted_are_all_recalled() {
         gone += usize::from(!in_context);
     }
     assert!(gone >= 36, "only {gone} facts had left the context");
+}
+
+#[test]
+fn a_step_at_turn_100_costs_what_one_at_turn_5_costs() {
+    let simulation = Simulation::new(ORDINARY, ContextSettings::default()).timed();
+    let figures = simulation.run().figures;
+    let (early, late) = (figures.step_cpu(3, 8), figures.step_cpu(93, 100));
+    if early == 0 {
+        eprintln!("skipped: this system does not tell a thread's CPU time");
+        return;
+    }
+    eprintln!(
+        "CPU of a step: {} µs in turns 3 to 8, {} µs in turns 93 to 100; {} MiB at most",
+        early / 1_000,
+        late / 1_000,
+        peak_memory()
+    );
+    // Room for a debug build on a busy machine; the figure to look at is printed.
+    assert!(late < early * 3, "{late} against {early} ns");
 }
 
 /// `cargo test --release --test it context::campaign::long -- --ignored --nocapture`

@@ -2,4 +2,6 @@
 //! model and tools, so that a hundred turns take seconds (docs/context.md).
 
 mod campaign;
+mod flood;
+mod real;
 mod simulation;

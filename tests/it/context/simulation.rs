@@ -139,6 +139,8 @@ pub(super) struct Figures {
     /// Requests that were byte extensions of the one before; and of how many.
     pub(super) appended: (usize, usize),
     pub(super) cached: u64,
+    /// Turn and CPU time in nanoseconds of each step: the turn machine, assembling, encoding.
+    pub(super) cpu: Vec<(usize, u64)>,
 }
 
 impl Figures {
@@ -158,6 +160,17 @@ impl Figures {
 
     pub(super) fn largest(&self) -> u64 {
         self.quantile(0, usize::MAX, 1.0)
+    }
+
+    /// The median CPU time of a step between two turns, in nanoseconds.
+    pub(super) fn step_cpu(&self, from: usize, to: usize) -> u64 {
+        let in_range = self
+            .cpu
+            .iter()
+            .filter(|(turn, _)| (from..=to).contains(turn));
+        let mut times: Vec<u64> = in_range.map(|(_, time)| *time).collect();
+        times.sort_unstable();
+        times.get(times.len() / 2).copied().unwrap_or(0)
     }
 
     pub(super) fn hit_rate(&self) -> f64 {
@@ -181,6 +194,10 @@ pub(super) struct Simulation {
     last: Vec<Arc<RequestMessage>>,
     /// Compares the encoded bytes too; slow, so only where it is the subject.
     bytes: Option<(Encoder, Bytes)>,
+    /// Encodes each request and measures; not with `bytes`.
+    timed: Option<Encoder>,
+    /// CPU time since the last request.
+    spent: u64,
     /// Facts that outputs of the turn with this number hold.
     facts: BTreeMap<usize, String>,
 }
@@ -247,6 +264,8 @@ impl Simulation {
             queue: VecDeque::new(),
             last: Vec::new(),
             bytes: None,
+            timed: None,
+            spent: 0,
             facts: BTreeMap::new(),
         }
     }
@@ -254,6 +273,11 @@ impl Simulation {
     pub(super) fn comparing_bytes(mut self) -> Self {
         let encoder = Encoder::new(Quirks::plain(Wire::Anthropic));
         self.bytes = Some((encoder, Bytes::new()));
+        self
+    }
+
+    pub(super) fn timed(mut self) -> Self {
+        self.timed = Some(Encoder::new(Quirks::plain(Wire::Anthropic)));
         self
     }
 
@@ -277,7 +301,10 @@ impl Simulation {
             });
             while let Some(input) = self.queue.pop_front() {
                 self.now += 100;
-                for effect in self.turn.apply(self.now, input) {
+                let begun = self.timed.is_some().then(cpu_time);
+                let effects = self.turn.apply(self.now, input);
+                self.spent += begun.map_or(0, |begun| cpu_time() - begun);
+                for effect in effects {
                     self.perform(effect);
                 }
             }
@@ -337,6 +364,7 @@ impl Simulation {
     }
 
     fn answer(&mut self, stream: u64, purpose: &Purpose) {
+        let begun = self.timed.is_some().then(cpu_time);
         let messages = match purpose {
             Purpose::Step { .. } => assemble::messages(self.turn.conversation_mut(), &|_| None),
             Purpose::Summary { chunk, .. } => {
@@ -344,6 +372,13 @@ impl Simulation {
                 assemble::messages_in(self.turn.conversation_mut(), places, chunk.clip, &|_| None)
             }
         };
+        if let (Some(encoder), Some(begun)) = (&self.timed, begun) {
+            let body = encoder.body(&request(&self.turn, messages.clone()));
+            self.spent += cpu_time() - begun;
+            assert!(!body.is_empty());
+            let spent = std::mem::take(&mut self.spent);
+            self.figures.cpu.push((self.in_turn, spent));
+        }
         let tokens = OVERHEAD + messages.iter().map(|m| size(m)).sum::<u64>() / 4;
         if tokens > self.profile.limit {
             self.figures.refused += 1;
@@ -425,17 +460,7 @@ impl Simulation {
         let appended = match &mut self.bytes {
             None => common.len() == self.last.len(),
             Some((encoder, before)) => {
-                let info = self.turn.info();
-                let form = encoder.prefix_form(&Request {
-                    model: info.model.clone(),
-                    system_stable: "".into(),
-                    system_dynamic: "".into(),
-                    messages: messages.clone(),
-                    tools: Arc::from([]),
-                    max_output: 1_000,
-                    effort: None,
-                    session: info.id,
-                });
+                let form = encoder.prefix_form(&request(&self.turn, messages.clone()));
                 let appended = form.starts_with(before);
                 *before = form;
                 appended
@@ -476,6 +501,37 @@ impl Simulation {
             result: Ok(success),
         });
     }
+}
+
+fn request(turn: &Turn, messages: Vec<Arc<RequestMessage>>) -> Request {
+    let info = turn.info();
+    Request {
+        model: info.model.clone(),
+        system_stable: "".into(),
+        system_dynamic: "".into(),
+        messages,
+        tools: Arc::from([]),
+        max_output: 1_000,
+        effort: None,
+        session: info.id,
+    }
+}
+
+/// CPU time of this thread in nanoseconds; 0 where the system does not tell.
+fn cpu_time() -> u64 {
+    let text = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
+    text.split(' ')
+        .next()
+        .and_then(|n| n.parse().ok())
+        .unwrap_or(0)
+}
+
+/// The largest resident size of this process so far, in MiB; 0 where the system does not tell.
+pub(super) fn peak_memory() -> u64 {
+    let text = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = text.lines().find_map(|l| l.strip_prefix("VmHWM:"));
+    let number = line.and_then(|l| l.split_whitespace().next()?.parse::<u64>().ok());
+    number.unwrap_or(0) / 1_024
 }
 
 /// Characters of a message; all of the simulation's are one byte long.

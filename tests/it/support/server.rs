@@ -36,6 +36,7 @@ pub struct Asked {
 struct Shared {
     replies: Mutex<std::collections::VecDeque<Reply>>,
     asked: Mutex<Vec<Asked>>,
+    aside: Mutex<Vec<Value>>,
 }
 
 /// A running server; it ends with the test.
@@ -51,6 +52,7 @@ impl Server {
         let shared = Arc::new(Shared {
             replies: Mutex::new(replies.into()),
             asked: Mutex::new(Vec::new()),
+            aside: Mutex::new(Vec::new()),
         });
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(1)
@@ -75,6 +77,11 @@ impl Server {
         }
     }
 
+    /// Bodies of requests without tools so far: titles, summaries.
+    pub fn aside(&self) -> Vec<Value> {
+        self.shared.aside.lock().expect("a lock").clone()
+    }
+
     /// Requests of the conversation so far, titles left out.
     pub fn asked(&self) -> Vec<Asked> {
         self.shared.asked.lock().expect("a lock").clone()
@@ -89,6 +96,7 @@ async fn answer(
 ) -> Response {
     let body: Value = serde_json::from_slice(&body).unwrap_or(Value::Null);
     if body.get("tools").is_none() {
+        shared.aside.lock().expect("a lock").push(body);
         return stream(vec![text("A title"), end("end_turn")], None);
     }
     let headers = headers
