@@ -6,7 +6,7 @@
 use std::hint::black_box;
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use criterion::{Criterion, criterion_group, criterion_main};
@@ -14,7 +14,7 @@ use dunlin::protocol::{
     Event, Fault, Message, MessageId, Mode, NoticeLevel, Part, PartBody, PartId, Role, SessionId,
     SessionInfo, Tokens,
 };
-use dunlin::session::{Announce, Commit, Project, Record, SessionStore};
+use dunlin::session::{Announce, Commit, Project, Record, SearchQuery, SessionStore};
 
 /// Counts announced commits; the last one stamps the clock.
 #[derive(Debug, Default)]
@@ -282,5 +282,43 @@ fn creating_and_listing(c: &mut Criterion) {
     });
 }
 
-criterion_group!(benches, accepting, opening, creating_and_listing);
+/// 1 GB of journals: 40 sessions of about 25 MB.
+fn searching(c: &mut Criterion) {
+    let world = World::new();
+    world.session(1, 20_000);
+    let folder = world.project.folder().join("sessions");
+    let journal = folder.join(session(1).to_string()).join("journal");
+    let meta = folder.join(session(1).to_string()).join("meta.json");
+    let line = std::fs::read(&journal).expect("journal");
+    let mut bytes = 0;
+    for n in 2..=41 {
+        let copy = folder.join(session(n).to_string());
+        std::fs::create_dir(&copy).expect("folder");
+        std::fs::copy(&meta, copy.join("meta.json")).expect("meta");
+        std::fs::write(copy.join("journal"), &line).expect("journal");
+        bytes += line.len();
+    }
+    let mut group = c.benchmark_group(format!("search {} MB of journals", bytes >> 20));
+    group.sample_size(10);
+    for (name, text) in [
+        ("a word that is nowhere", "zebrafish"),
+        ("a word that is everywhere", "message"),
+        ("two words, one nowhere", "message zebrafish"),
+    ] {
+        group.bench_function(name, |b| {
+            b.iter(|| {
+                let query = SearchQuery {
+                    text: text.to_owned(),
+                    regex: false,
+                    limit: 200,
+                };
+                let cancel = AtomicBool::new(false);
+                black_box(world.project.search(&query, &cancel).expect("search"))
+            });
+        });
+    }
+    group.finish();
+}
+
+criterion_group!(benches, accepting, opening, creating_and_listing, searching);
 criterion_main!(benches);

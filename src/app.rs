@@ -9,19 +9,20 @@ use std::sync::Arc;
 use crate::agent::driver::{Agent, Begin, Ports};
 use crate::config::grants::Grants;
 use crate::config::paths::Paths;
-use crate::config::{Config, agents, instructions, skills, trust};
+use crate::config::{Config, agents, commands, instructions, skills, trust};
 use crate::context::prompt::Environment;
 use crate::error::AppError;
 use crate::model::provider::Registry;
 use crate::protocol::event::Place;
 use crate::protocol::link::{OpReceiver, Outbox};
 use crate::protocol::{Mode, ModelRef};
-use crate::session::Project;
+use crate::session::{GcPolicy, Project, start_upkeep};
 use crate::snapshot::Snapshots;
 use crate::tools::bash::{Environment as CommandEnvironment, Jobs};
 use crate::tools::blocking::Blocking;
 use crate::tools::registry::{ToolSettings, registry as build_tools};
 use crate::tools::workspace::{Places, Workspace};
+use crate::tui::composer::offers::Offers;
 use crate::web::Web;
 use confine::Confinement;
 
@@ -205,6 +206,8 @@ pub fn ports(ground: Ground, wishes: &Wishes, outbox: Outbox) -> Result<Ports, A
         skills: skills::skills(&skill_folders, &mut warnings).len() as u32,
         mcp: 0,
     };
+    let command_folders = agents::folders(&paths.config_dir, &worktree, trusted, "commands");
+    commands::commands(&command_folders, &mut warnings);
     for text in ground.warnings.into_iter().chain(warnings) {
         let level = crate::protocol::NoticeLevel::Warning;
         outbox.send([crate::protocol::Event::Notice { level, text }]);
@@ -214,6 +217,7 @@ pub fn ports(ground: Ground, wishes: &Wishes, outbox: Outbox) -> Result<Ports, A
         let level = crate::protocol::NoticeLevel::Warning;
         outbox.send([crate::protocol::Event::Notice { level, text }]);
     }
+    keep_tidy(&project, &config);
     Ok(Ports {
         chosen_model: wishes.model.clone(),
         chosen_mode: wishes.mode,
@@ -242,6 +246,26 @@ pub fn ports(ground: Ground, wishes: &Wishes, outbox: Outbox) -> Result<Ports, A
     })
 }
 
+/// What may be cleaned up now.
+pub fn gc_policy(config: &Config) -> GcPolicy {
+    GcPolicy {
+        now: jiff::Timestamp::now().as_millisecond(),
+        output_days: config.output.keep_days,
+        frames_days: config.store.frames_days,
+        archive_days: config.store.archive_days,
+        quota: config.store.quota,
+        dry_run: false,
+    }
+}
+
+/// Old outputs and idle sessions are cleaned up now and every hour, on a thread of their own.
+fn keep_tidy(project: &Project, config: &Config) {
+    let config = config.clone();
+    if let Err(error) = start_upkeep(project.clone(), move || gc_policy(&config)) {
+        tracing::warn!(%error, "nothing is cleaned up in the background");
+    }
+}
+
 /// The catalog and the HTTPS client cost milliseconds: made ready while the user types.
 fn warm(models: &Arc<Registry>) {
     let models = Arc::clone(models);
@@ -251,6 +275,29 @@ fn warm(models: &Arc<Registry>) {
     if let Err(error) = spawned {
         // Then the first request builds them.
         tracing::warn!(%error, "nothing was warmed");
+    }
+}
+
+/// The user's own commands and skills, for the lists above the composer. What is wrong with them is
+/// said when the agent starts.
+pub fn offers(ground: &Ground) -> Offers {
+    let (config, worktree) = (&ground.paths.config_dir, &ground.worktree);
+    let folders = agents::folders(config, worktree, ground.trusted, "commands");
+    let mut warnings = Vec::new();
+    let agent_folders = agents::folders(config, worktree, ground.trusted, "agents");
+    let chosen = |kind| matches!(kind, agents::AgentKind::Primary | agents::AgentKind::Both);
+    let known = agents::agents(&agent_folders, &mut warnings).into_iter();
+    Offers {
+        agents: known
+            .filter(|agent| chosen(agent.kind))
+            .map(|agent| (agent.name, agent.description))
+            .collect(),
+        recent: Vec::new(),
+        commands: commands::commands(&folders, &mut warnings),
+        skills: skills::skills(
+            &skills::folders(config, worktree, ground.trusted),
+            &mut warnings,
+        ),
     }
 }
 

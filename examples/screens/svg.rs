@@ -44,7 +44,7 @@ struct Look {
 }
 
 /// The screen with its cursor.
-pub fn of(screen: &vt100::Screen) -> String {
+pub(crate) fn of(screen: &vt100::Screen) -> String {
     let (rows, columns) = screen.size();
     let (rows, columns) = (rows.get(), columns.get());
     let width = f32::from(columns) * CELL.0 + 2.0 * MARGIN;

@@ -25,7 +25,7 @@ struct Shown {
 }
 
 /// A program in a terminal; it ends with this.
-pub struct Terminal {
+pub(crate) struct Terminal {
     child: Child,
     pty: pty_process::blocking::Pty,
     shown: Arc<Mutex<Shown>>,
@@ -35,7 +35,7 @@ pub struct Terminal {
 
 impl Terminal {
     /// Starts a program with nothing of the user's environment.
-    pub fn start(
+    pub(crate) fn start(
         program: &Path,
         arguments: &[&str],
         (rows, columns): (u16, u16),
@@ -69,24 +69,24 @@ impl Terminal {
     }
 
     /// Types.
-    pub fn send(&mut self, keys: &str) -> Outcome {
+    pub(crate) fn send(&mut self, keys: &str) -> Outcome {
         self.pty.write_all(keys.as_bytes())?;
         Ok(())
     }
 
     /// Types the answer to a question that has just appeared.
-    pub fn answer(&mut self, keys: &str) -> Outcome {
+    pub(crate) fn answer(&mut self, keys: &str) -> Outcome {
         std::thread::sleep(GUARD);
         self.send(keys)
     }
 
     /// Waits until the screen has this text.
-    pub fn shows(&self, text: &str) -> Outcome {
+    pub(crate) fn shows(&self, text: &str) -> Outcome {
         self.until(text, |screen| screen.contains(text))
     }
 
     /// Waits until nothing is written for a while.
-    pub fn rests(&self) -> Outcome {
+    pub(crate) fn rests(&self) -> Outcome {
         let begun = Instant::now();
         while begun.elapsed() < PATIENCE {
             let shown = self.shown.lock().unwrap_or_else(PoisonError::into_inner);
@@ -100,7 +100,7 @@ impl Terminal {
     }
 
     /// Waits until the screen satisfies a condition.
-    pub fn until(&self, what: &str, satisfied: impl Fn(&str) -> bool) -> Outcome {
+    pub(crate) fn until(&self, what: &str, satisfied: impl Fn(&str) -> bool) -> Outcome {
         let begun = Instant::now();
         loop {
             let screen = self.look(vt100::Screen::contents);
@@ -115,7 +115,7 @@ impl Terminal {
     }
 
     /// Looks at the screen.
-    pub fn look<T>(&self, look: impl FnOnce(&vt100::Screen) -> T) -> T {
+    pub(crate) fn look<T>(&self, look: impl FnOnce(&vt100::Screen) -> T) -> T {
         let shown = self.shown.lock().unwrap_or_else(PoisonError::into_inner);
         look(shown.parser.screen())
     }

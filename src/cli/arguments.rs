@@ -73,10 +73,10 @@ pub(super) enum Command {
         #[command(subcommand)]
         what: Auth,
     },
-    /// Sessions of this folder.
+    /// Sessions of this folder; lists them if nothing else is said.
     Sessions {
         #[command(subcommand)]
-        what: Sessions,
+        what: Option<Sessions>,
     },
     /// Search everything said in all sessions.
     Search {

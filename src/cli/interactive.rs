@@ -1,5 +1,6 @@
 //! `dunlin`: the screen. The first frame comes before the runtime; the agent starts behind it.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::OnceLock;
 use std::time::Duration;
@@ -8,11 +9,15 @@ use tokio::sync::mpsc::unbounded_channel;
 
 use super::arguments::{Demo, Options};
 use super::fail;
+use super::hint_uses::HintUses;
 use super::prompt_history::PromptHistory;
 use crate::app;
+use crate::config::key_file;
 use crate::config::paths::Paths;
 use crate::error::AppError;
 use crate::protocol::link;
+use crate::tui::state::hints::Hints;
+use crate::tui::update::Known;
 use crate::tui::{self, AgentLink, First, Next, Start, TuiError};
 
 /// How long the end waits for the agent's thread: its commands are killed, its files are closed.
@@ -37,6 +42,10 @@ fn start(options: &Options, prompt: Option<String>, scripted: bool) -> Result<u8
     log(options.log.as_deref(), &ground.paths);
     let mut settings = ground.config.ui.clone();
     settings.plain |= options.plain;
+    let keys = key_file::read(&ground.paths.config_dir.join("keys.toml"));
+    settings.key_places = key_places(&ground);
+    settings.key_places.extend(keys.places);
+    settings.keys.extend(keys.keys);
     let (working, ended) = std::sync::mpsc::channel::<()>();
     let start = Start {
         settings,
@@ -46,9 +55,17 @@ fn start(options: &Options, prompt: Option<String>, scripted: bool) -> Result<u8
         first,
         scripted_notice: scripted,
         themes: Some(ground.paths.config_dir.join("themes")),
+        pictures: Some(ground.paths.data_dir.join("pictures")),
+        problems: keys.problems,
         stderr_log: Some(ground.paths.data_dir.join("log").join("stderr.log")),
         connect: Box::new(move || {
             let history = PromptHistory::new(&ground.paths.data_dir, &ground.worktree);
+            let hints = HintUses::new(&ground.paths.data_dir);
+            let known = Known {
+                history: history.read(),
+                offers: app::offers(&ground),
+                hints: Hints::new(hints.read()),
+            };
             let (ops, receiver) = unbounded_channel();
             let (outbox, events) = link::events();
             let failed = outbox.clone();
@@ -82,8 +99,9 @@ fn start(options: &Options, prompt: Option<String>, scripted: bool) -> Result<u8
             AgentLink {
                 ops,
                 events,
-                history: history.read(),
+                known,
                 remember: Some(history.keeper()),
+                keep_hints: Some(hints.keeper()),
             }
         }),
     };
@@ -106,6 +124,15 @@ fn start(options: &Options, prompt: Option<String>, scripted: bool) -> Result<u8
         )),
         Err(error) => Err(AppError::new(error.to_string(), "")),
     }
+}
+
+/// Where the user's keys stand, by the name of their action.
+fn key_places(ground: &app::Ground) -> BTreeMap<String, String> {
+    let keys = ground.sources.iter().filter_map(|setting| {
+        let action = setting.key.strip_prefix("ui.keys.")?;
+        Some((action.to_owned(), setting.source.clone()))
+    });
+    keys.collect()
 }
 
 fn report(outbox: &link::Outbox, error: &AppError) {

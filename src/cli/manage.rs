@@ -8,7 +8,7 @@ mod sessions;
 
 use clap::CommandFactory;
 
-use super::arguments::{Arguments, Command, Options, Permissions};
+use super::arguments::{Arguments, Command, Options, Permissions, Sessions};
 use super::{fail, print};
 use crate::app::{self, Ground};
 use crate::config::explain::{explain, explain_json};
@@ -22,7 +22,10 @@ pub(super) fn run(options: &Options, command: Command) -> u8 {
     let done = match command {
         Command::Models(wanted) => models::run(options, &wanted),
         Command::Auth { what } => keys::run(options, what),
-        Command::Sessions { what } => sessions::run(options, what),
+        Command::Sessions { what } => {
+            let (json, all) = (false, false);
+            sessions::run(options, what.unwrap_or(Sessions::List { json, all }))
+        }
         Command::Search { query, all } => sessions::search(options, query, all),
         Command::Replay { session, json } => replay::run(options, &session, json),
         Command::Inspect { session, json } => sessions::inspect(options, &session, json),

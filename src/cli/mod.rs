@@ -4,6 +4,7 @@ mod arguments;
 mod debug;
 mod demo;
 mod exec;
+mod hint_uses;
 mod interactive;
 mod manage;
 mod prompt_history;

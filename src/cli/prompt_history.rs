@@ -8,6 +8,8 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
+use crate::tui::composer::history::Past;
+
 /// Only so much of the end of the file is read.
 const READ: u64 = 256 << 10;
 /// Prompts that are longer are not kept.
@@ -35,7 +37,7 @@ impl PromptHistory {
     }
 
     /// Prompts, oldest first, other projects' before this one's. A damaged line is skipped.
-    pub(super) fn read(&self) -> Vec<String> {
+    pub(super) fn read(&self) -> Vec<Past> {
         let text = self.tail().unwrap_or_default();
         let lines: Vec<Line> = text
             .lines()
@@ -46,8 +48,19 @@ impl PromptHistory {
         elsewhere
             .into_iter()
             .chain(here)
-            .map(|l| l.prompt)
+            .map(|line| self.past(line))
             .collect()
+    }
+
+    fn past(&self, line: Line) -> Past {
+        let place = if line.folder == self.folder {
+            String::new()
+        } else {
+            let name = line.folder.rsplit('/').next().unwrap_or_default();
+            if name.is_empty() { "/" } else { name }.to_owned()
+        };
+        let text = line.prompt;
+        Past { text, place }
     }
 
     fn tail(&self) -> std::io::Result<String> {

@@ -318,6 +318,11 @@ pub const KEYS: &[Key] = &[
         "Days that recorded answers of models are kept for dunlin replay; 0 records none.",
     ),
     key(
+        "store.quota",
+        Kind::Size(|c, _| &mut c.store.quota),
+        "Disk space of one project's sessions; 0 for no limit.",
+    ),
+    key(
         "store.archive_days",
         Kind::U32(|c, _| &mut c.store.archive_days, 0, 36_500),
         "Days after which an untouched session is archived.",

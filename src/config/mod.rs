@@ -17,6 +17,7 @@ pub mod flag;
 pub mod front_matter;
 pub mod grants;
 pub mod instructions;
+pub mod key_file;
 pub mod keys;
 pub mod kind;
 pub mod load;

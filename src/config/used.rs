@@ -260,6 +260,8 @@ impl Default for SnapshotSettings {
 pub struct StoreSettings {
     /// Days that recorded answers of models are kept for `dunlin replay`; 0 records none. Default 7.
     pub frames_days: u32,
+    /// Disk space of one project's sessions in bytes; 0 for no limit. Default 4 GiB.
+    pub quota: u64,
     /// Days after which an untouched session is archived. Default 14.
     pub archive_days: u32,
 }
@@ -268,6 +270,7 @@ impl Default for StoreSettings {
     fn default() -> Self {
         Self {
             frames_days: 7,
+            quota: 4 << 30,
             archive_days: 14,
         }
     }
@@ -292,6 +295,8 @@ pub struct UiSettings {
     pub notify: bool,
     /// Keys: action name to key names, over the defaults.
     pub keys: BTreeMap<String, Vec<String>>,
+    /// Where each of them stands, e.g. `keys.toml line 3`; not a setting.
+    pub key_places: BTreeMap<String, String>,
 }
 
 impl Default for UiSettings {
@@ -305,6 +310,7 @@ impl Default for UiSettings {
             plain: false,
             notify: true,
             keys: BTreeMap::new(),
+            key_places: BTreeMap::new(),
         }
     }
 }

@@ -61,6 +61,8 @@ fn is_public(event: &Event) -> bool {
             | Event::Show { .. }
             | Event::Kept { .. }
             | Event::Onboarding { .. }
+            | Event::Permissions { .. }
+            | Event::Facts { .. }
             | Event::Closed
     )
 }

@@ -135,6 +135,21 @@ pub struct ModelChoice {
     pub usable: bool,
 }
 
+/// One permission rule and who wrote it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PermissionRule {
+    /// `session`, `grants` (given for the project), `user`, `project`, `agent` or `flags`.
+    pub owner: String,
+    /// Tool name, or `*`.
+    pub tool: String,
+    /// What it is applied to.
+    pub pattern: String,
+    /// `allow`, `ask` or `deny`.
+    pub action: String,
+    /// True if it was an answer that can be taken back.
+    pub revocable: bool,
+}
+
 /// One line of an undo preview.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct UndoFile {
@@ -419,6 +434,18 @@ pub enum Event {
         reason: String,
         /// What was found: environment keys and local servers, one line each.
         found: Vec<String>,
+    },
+    /// Answer to `Op::ListPermissions`: what was granted first, then the layers of rules.
+    #[serde(rename = "permissions")]
+    Permissions {
+        /// The rules.
+        rules: Vec<PermissionRule>,
+    },
+    /// Answer to `Op::Facts`: name and fact, for the eye.
+    #[serde(rename = "facts")]
+    Facts {
+        /// The facts.
+        facts: Vec<(String, String)>,
     },
     /// What a watched subagent announces (`Op::Watch`). Begins with its `SessionStarted` and `History`.
     #[serde(rename = "subagent")]

@@ -219,6 +219,19 @@ pub enum Op {
     },
     /// Read the full output of a tool part; answered by `Event::Output`.
     ReadOutput(PartId),
+    /// Ask for the permission rules in force; answered by `Event::Permissions`.
+    ListPermissions,
+    /// Take a grant back; answered by `Event::Permissions`.
+    RevokePermission {
+        /// Who holds it: `session` or `grants` (the project's).
+        owner: String,
+        /// The tool.
+        tool: String,
+        /// The pattern.
+        pattern: String,
+    },
+    /// Ask for facts of the disk; answered by `Event::Facts`.
+    Facts,
     /// Show what a subagent did and does; it comes as `Event::Subagent`, from its beginning. Also one
     /// that has ended.
     Watch(SessionId),

@@ -92,7 +92,22 @@ pub(super) fn image(place: &Place) -> Result<Image, StoreError> {
     let archive = place.archive();
     let io = |e| StoreError::io("unpack", &archive, e);
     let mut file = tempfile::NamedTempFile::new().map_err(io)?;
-    zstd::stream::copy_decode(BufReader::new(File::open(&archive).map_err(io)?), &mut file)
-        .map_err(io)?;
+    copy_unpacked(&archive, file.as_file_mut()).map_err(io)?;
     Image::read(file.path(), None)
+}
+
+/// The bytes of a journal, packed or not, without changing anything of the session.
+pub(super) fn bytes(place: &Place) -> io::Result<File> {
+    match File::open(place.journal()) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            let mut file = tempfile::tempfile()?;
+            copy_unpacked(&place.archive(), &mut file)?;
+            Ok(file)
+        }
+        other => other,
+    }
+}
+
+fn copy_unpacked(archive: &Path, to: &mut File) -> io::Result<()> {
+    zstd::stream::copy_decode(BufReader::new(File::open(archive)?), to)
 }

@@ -1,4 +1,5 @@
-//! The queried view of one session on disk. The only file that names sled.
+//! The queried view of one session on disk. This file and its folder are all that names sled: here it is
+//! opened, followed and written in batches; `apply` turns records into keys, `read` keys into pages.
 //!
 //! sled is a mirror of the journal, never the only copy: it may lag, open empty, panic or hang, and
 //! is then thrown away and made again. Only the view thread (`view`) calls in here. Every entry
@@ -10,6 +11,9 @@
 //! (`check`): sled can lose single pages without a word, so every page that is read is verified. Values are at most `CHUNK` bytes:
 //! larger tree pages would become blob files, which sled never syncs.
 
+mod apply;
+mod read;
+
 use std::collections::{BTreeMap, HashMap};
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -17,19 +21,16 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
-use super::check::{Chain, Check, sum};
+use super::check::{Check, sum};
 use super::error::StoreError;
 use super::facts::Facts;
-use super::history::{PAGE_BYTES, Page};
 use super::journal::{Found, Lines};
 use super::keys::{
-    INFO, MARK, MESSAGE, VALUE, check_key, header_rest, message_key, message_of, part_key, piece,
-    split_key, value_key, value_name,
+    MARK, MESSAGE, check_key, header_rest, message_key, message_of, part_key, piece, split_key,
 };
-use super::record::{self, FORMAT, Stored, Unreadable};
-use crate::protocol::{Message, MessageId, Part, PartId, SessionInfo};
+use super::record::{self, FORMAT, Unreadable};
+use crate::protocol::{Message, MessageId, PartId};
 
 /// Largest value.
 const CHUNK: usize = 4_000;
@@ -75,25 +76,6 @@ pub(super) struct Db {
 impl std::fmt::Debug for Db {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Db").field("mark", &self.mark).finish()
-    }
-}
-
-/// A message while it is being read backwards.
-#[derive(Default)]
-struct Gathered {
-    message: Option<MessageId>,
-    sum: u32,
-    parts: Vec<Part>,
-    /// Of the part being read.
-    pieces: Vec<(u32, sled::IVec)>,
-}
-
-impl Gathered {
-    fn of(message: MessageId) -> Self {
-        Self {
-            message: Some(message),
-            ..Self::default()
-        }
     }
 }
 
@@ -291,24 +273,6 @@ impl Db {
         Ok(())
     }
 
-    /// Puts a new message into the chain of messages.
-    fn link(&mut self, id: MessageId, newest: Option<MessageId>) -> Result<(), StoreError> {
-        if newest.is_none_or(|newest| newest < id) {
-            return self.change(id, |check| check.link(newest));
-        }
-        // it comes late: it takes the place before its successor, which knows the one before
-        let mut next = newest;
-        while let Some(after) = next {
-            let before = self.check(after)?.and_then(|check| check.before());
-            if before.is_none_or(|before| before < id) {
-                self.change(id, |check| check.link(before))?;
-                return self.change(after, |check| check.link(Some(id)));
-            }
-            next = before;
-        }
-        Err(failed("the chain of messages is broken"))
-    }
-
     fn get(&self, key: &[u8]) -> Result<Option<Vec<u8>>, StoreError> {
         match self.overlay.get(key) {
             Some(value) => Ok(value.clone()),
@@ -344,41 +308,6 @@ impl Db {
         Ok(())
     }
 
-    fn apply(&mut self, record: &Stored<'_>) -> Result<(), StoreError> {
-        match record {
-            Stored::Message(raw) => match serde_json::from_str::<Message>(raw.get()) {
-                Ok(message) => self.message(&message, raw.get().as_bytes())?,
-                Err(_) => self.mark.damaged += 1,
-            },
-            Stored::Part(raw) => self.part(raw.get())?,
-            Stored::Append { part, text } => self.append(*part, text)?,
-            Stored::Value { name, value } => {
-                let prefix = value_key(name);
-                self.put_pieces(&prefix, value.get().as_bytes(), false)?;
-            }
-            Stored::Info(raw) => self.put_pieces(&[INFO], raw.get().as_bytes(), false)?,
-        }
-        Ok(())
-    }
-
-    fn message(&mut self, message: &Message, json: &[u8]) -> Result<(), StoreError> {
-        let old = self.read_message(message.id)?;
-        if old.is_none() {
-            self.link(message.id, self.mark.facts.last_message)?;
-        }
-        self.mark.facts.message(old.as_ref(), message);
-        let first = json.len().min(CHUNK);
-        let key = message_key(message.id);
-        self.put(key, Some(&json[..first]), old.is_none())?;
-        let rest = header_rest(message.id);
-        if json.len() >= CHUNK {
-            self.put_pieces(&rest, &json[first..], false)?;
-        } else if old.is_some() {
-            self.remove_pieces(&rest, 0)?;
-        }
-        Ok(())
-    }
-
     fn read_message(&self, id: MessageId) -> Result<Option<Message>, StoreError> {
         match self.get(&message_key(id))? {
             Some(first) => Ok(self.parse_message(id, first)?.into()),
@@ -406,89 +335,6 @@ impl Db {
             }
         }
         Ok(bytes)
-    }
-
-    fn part(&mut self, json: &str) -> Result<(), StoreError> {
-        #[derive(Deserialize)]
-        struct Ids {
-            id: PartId,
-            message: MessageId,
-        }
-        let Ok(Ids { id, message }) = serde_json::from_str(json) else {
-            self.mark.damaged += 1;
-            return Ok(());
-        };
-        if self.mark.facts.wants_prompt(message)
-            && let Ok(part) = serde_json::from_str(json)
-        {
-            self.mark.facts.prompt(&part);
-        }
-        let prefix = part_key(message, id);
-        let fresh = self.get(&piece(&prefix, 0))?.is_none();
-        if fresh {
-            self.mark.facts.new_part(id);
-        }
-        self.put_pieces(&prefix, json.as_bytes(), fresh)?;
-        if self.owners.len() > 1_024 {
-            self.owners.clear();
-        }
-        self.owners.insert(id, message);
-        Ok(())
-    }
-
-    fn append(&mut self, id: PartId, text: &str) -> Result<(), StoreError> {
-        let owner = match self.owners.get(&id) {
-            Some(owner) => Some(*owner),
-            None => self.owner(id)?,
-        };
-        let Some(message) = owner else {
-            self.mark.damaged += 1;
-            return Ok(());
-        };
-        self.owners.insert(id, message);
-        let prefix = part_key(message, id);
-        let (mut n, mut bytes) = self.last_appended(&prefix)?;
-        let mut rest = text.as_bytes();
-        while !rest.is_empty() {
-            if bytes.len() >= CHUNK {
-                n += 1;
-                bytes.clear();
-            }
-            let (now, later) = rest.split_at(rest.len().min(CHUNK - bytes.len()));
-            bytes.extend_from_slice(now);
-            self.put(piece(&prefix, n), Some(&bytes), false)?;
-            rest = later;
-        }
-        Ok(())
-    }
-
-    /// Number and bytes of the last piece of appended text.
-    fn last_appended(&self, prefix: &[u8]) -> Result<(u32, Vec<u8>), StoreError> {
-        let span = piece(prefix, APPENDED)..=piece(prefix, u32::MAX);
-        let gathered = self.overlay.range(span.clone()).rev();
-        let mut last = None;
-        for (key, value) in gathered {
-            if let Some(value) = value {
-                last = Some((key.clone(), value.clone()));
-                break;
-            }
-        }
-        for item in self.tree.range(span).rev() {
-            let (key, value) = item.map_err(failed)?;
-            if !self.overlay.contains_key(key.as_ref()) {
-                if last
-                    .as_ref()
-                    .is_none_or(|(newest, _)| newest.as_slice() < key.as_ref())
-                {
-                    last = Some((key.to_vec(), value.to_vec()));
-                }
-                break;
-            }
-        }
-        Ok(match last.as_ref().and_then(|(key, _)| split_key(key)) {
-            Some((_, Some((_, n)))) => (n, last.map(|(_, value)| value).unwrap_or_default()),
-            _ => (APPENDED, Vec::new()),
-        })
     }
 
     /// The message of a part. Ids are made in order, so it is nearly always the newest message
@@ -522,125 +368,6 @@ impl Db {
         Ok(None)
     }
 
-    /// One part by id. Everything gathered must have been written.
-    pub(super) fn find(&self, id: PartId) -> Result<Option<Part>, StoreError> {
-        guarded(|| {
-            let Some(message) = self.owner(id)? else {
-                return Ok(None);
-            };
-            let whole = self.tree.scan_prefix(message_key(message));
-            let (page, _) = self.gather(whole.rev(), usize::MAX, usize::MAX, Chain::Unknown)?;
-            Ok(page.parts.into_iter().find(|part| part.id == id))
-        })
-    }
-
-    /// The messages before `before` (the newest if none), about `most_parts` of parts.
-    pub(super) fn page(&self, before: Option<MessageId>, most: usize) -> Result<Page, StoreError> {
-        let end = before.map_or_else(|| vec![MESSAGE + 1], message_key);
-        let range = self.tree.range(vec![MESSAGE]..end);
-        guarded(|| {
-            let chain = match before {
-                None => Chain::Next(self.mark.facts.last_message),
-                Some(id) => match self.check(id)? {
-                    Some(check) => Chain::Next(check.before()),
-                    None => Chain::Unknown,
-                },
-            };
-            let (page, rest) = self.gather(range.rev(), most, PAGE_BYTES, chain)?;
-            if page.first && matches!(rest, Chain::Next(Some(_))) {
-                return Err(failed("its beginning is missing"));
-            }
-            Ok(page)
-        })
-    }
-
-    /// The messages from `from` (the first if none) on.
-    pub(super) fn since(&self, from: Option<MessageId>) -> Result<Page, StoreError> {
-        let start = from.map_or_else(|| vec![MESSAGE], message_key);
-        let range = self.tree.range(start.clone()..vec![MESSAGE + 1]);
-        guarded(|| {
-            let chain = Chain::Next(self.mark.facts.last_message);
-            let (mut page, rest) = self.gather(range.rev(), usize::MAX, usize::MAX, chain)?;
-            if let Chain::Next(Some(next)) = rest
-                && from.is_none_or(|from| next >= from)
-            {
-                return Err(failed(format!("{next} is missing")));
-            }
-            let older = self.tree.range(vec![MESSAGE]..start).next_back();
-            page.first = older.is_none();
-            Ok(page)
-        })
-    }
-
-    /// Reads backwards, so pieces, parts and messages come last first. What it returns is verified:
-    /// each message by its sum, the sequence of messages by the chain, whose rest comes along.
-    fn gather(
-        &self,
-        items: impl Iterator<Item = sled::Result<(sled::IVec, sled::IVec)>>,
-        most_parts: usize,
-        most_bytes: usize,
-        mut chain: Chain,
-    ) -> Result<(Page, Chain), StoreError> {
-        let mut page = Page {
-            first: true,
-            ..Page::default()
-        };
-        let mut bytes = 0;
-        let mut open = Gathered::default(); // the message whose header comes next
-        for item in items {
-            let (key, value) = item.map_err(failed)?;
-            bytes += value.len();
-            let (message, part) = split_key(&key).ok_or_else(|| failed("a key is malformed"))?;
-            if open.message != Some(message) {
-                // parts without a header: it was in a damaged line of the journal
-                open = Gathered::of(message);
-            }
-            open.sum ^= sum(&key, &value);
-            if let Some((_, n)) = part {
-                open.pieces.push((n, value));
-                if n == 0 {
-                    open.pieces.reverse();
-                    open.parts.push(join(&open.pieces)?);
-                    open.pieces.clear();
-                }
-                continue;
-            }
-            if page.parts.len() >= most_parts || bytes >= most_bytes && !page.messages.is_empty() {
-                page.first = false;
-                break;
-            }
-            let (header, rest) = self.whole_header(message, value.to_vec())?;
-            let check = self.check(message)?.unwrap_or_default();
-            if check.sum != open.sum ^ rest || !chain.fits(message) {
-                return Err(failed(format!("{message} is not as it was written")));
-            }
-            chain = Chain::Next(check.before());
-            page.messages.push(header);
-            page.parts.append(&mut open.parts);
-        }
-        page.messages.reverse();
-        page.parts.reverse();
-        Ok((page, chain))
-    }
-
-    /// A message from the first piece of its header, and the sum of the other pieces.
-    fn whole_header(&self, id: MessageId, first: Vec<u8>) -> Result<(Message, u32), StoreError> {
-        let mut others = 0;
-        if first.len() == CHUNK {
-            for item in self.tree.scan_prefix(header_rest(id)) {
-                let (key, value) = item.map_err(failed)?;
-                others ^= sum(&key, &value);
-            }
-        }
-        Ok((self.parse_message(id, first)?, others))
-    }
-
-    /// True if a named value is set.
-    pub(super) fn has_value(&self, name: &str) -> Result<bool, StoreError> {
-        let json = guarded(|| self.read_pieces(&value_key(name)))?;
-        Ok(!json.is_empty() && json != b"null")
-    }
-
     /// Writes everything out and lets go of the files.
     pub(super) fn close(self) -> Result<(), StoreError> {
         guarded(move || {
@@ -649,61 +376,4 @@ impl Db {
             Ok(())
         })
     }
-
-    /// The session's facts; none if the journal did not have them.
-    pub(super) fn info(&self) -> Result<Option<SessionInfo>, StoreError> {
-        guarded(|| {
-            let json = self.read_pieces(&[INFO])?;
-            if json.is_empty() {
-                return Ok(None);
-            }
-            serde_json::from_slice(&json).map(Some).map_err(failed)
-        })
-    }
-
-    /// All named values.
-    pub(super) fn values(&self) -> Result<BTreeMap<String, Value>, StoreError> {
-        guarded(|| {
-            let mut raw: BTreeMap<String, Vec<u8>> = BTreeMap::new();
-            let mut found = 0;
-            for item in self.tree.range([VALUE].as_slice()..[INFO + 1].as_slice()) {
-                let (key, value) = item.map_err(failed)?;
-                found ^= sum(&key, &value);
-                if key.first() == Some(&INFO) {
-                    continue;
-                }
-                let name = value_name(&key).ok_or_else(|| failed("a key is malformed"))?;
-                raw.entry(name).or_default().extend_from_slice(&value);
-            }
-            if found != self.mark.values {
-                return Err(failed("the named values are not as they were written"));
-            }
-            let mut values = BTreeMap::new();
-            for (name, json) in raw {
-                let value: Value = serde_json::from_slice(&json).map_err(failed)?;
-                if value != Value::Null {
-                    values.insert(name, value);
-                }
-            }
-            Ok(values)
-        })
-    }
-}
-
-/// A part from its pieces in order.
-fn join(pieces: &[(u32, sled::IVec)]) -> Result<Part, StoreError> {
-    let (mut json, mut text) = (Vec::new(), Vec::new());
-    for (n, bytes) in pieces {
-        if *n < APPENDED {
-            json.extend_from_slice(bytes);
-        } else {
-            text.extend_from_slice(bytes);
-        }
-    }
-    let mut part: Part = serde_json::from_slice(&json).map_err(failed)?;
-    if !text.is_empty() {
-        let text = String::from_utf8(text).map_err(failed)?;
-        record::append(&mut part, &text);
-    }
-    Ok(part)
 }

@@ -6,6 +6,8 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use rustix::io::Errno;
+
 use crate::protocol::{Fault, FaultKind, SessionId};
 
 /// A failure of the session store.
@@ -96,10 +98,34 @@ pub enum StoreError {
     Import(String),
 }
 
+/// What the user can do about it.
 fn hint(source: &io::Error) -> &'static str {
+    match source.raw_os_error().map(Errno::from_raw_os_error) {
+        // a network file system without a lock service
+        Some(Errno::NOLCK | Errno::OPNOTSUPP | Errno::NOSYS) => {
+            return "This file system cannot lock files (NFS often cannot); set DUNLIN_DATA_DIR to a \
+                    folder on a local disk.";
+        }
+        Some(Errno::MFILE | Errno::NFILE) => {
+            return "Too many files are open: close other programs, or raise the limit (see \
+                    `ulimit -n`).";
+        }
+        Some(Errno::NAMETOOLONG) => {
+            return "Set DUNLIN_DATA_DIR to a folder with a shorter path.";
+        }
+        Some(Errno::LOOP) => {
+            return "Symbolic links lead in a circle there; set DUNLIN_DATA_DIR to another folder.";
+        }
+        Some(Errno::IO) => {
+            return "The disk failed: copy what matters to another disk, and set DUNLIN_DATA_DIR to a \
+                    folder there.";
+        }
+        _ => {}
+    }
     match source.kind() {
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
-            "Free some space there; dunlin tries again with the next write."
+            "Free some space there (`df -h`, and `df -i` for the number of files); dunlin tries again \
+             with the next write. `dunlin gc` removes what is no longer needed."
         }
         io::ErrorKind::FileTooLarge => {
             "A size limit for files is in force (see `ulimit -f`); raise it or start a new session."

@@ -3,6 +3,7 @@
 //! Read from the journal, so an open session can be exported too. Secrets are taken out of every
 //! string (`redact`). docs/durability.md has the two machine formats.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
 use std::str::FromStr;
@@ -62,7 +63,14 @@ impl Project {
         let image = archive::image(&place)?;
         let history = image.into_history().ok_or_else(|| no_facts(&place))?;
         let written = match format {
-            ExportFormat::Markdown => markdown(&history, redactor, out),
+            ExportFormat::Markdown => {
+                let mut text = Vec::new();
+                markdown(&history, redactor, &mut text).and_then(|()| {
+                    // names and paths too, and what only became a secret by being put together
+                    let text = String::from_utf8_lossy(&text);
+                    out.write_all(redactor.text(&text).as_bytes())
+                })
+            }
             ExportFormat::Json => self.json(&history, redactor, out),
             ExportFormat::Jsonl => self.jsonl(&history, redactor, out),
         };
@@ -89,7 +97,7 @@ impl Project {
             "values": history.values,
         });
         redactor.json(&mut document);
-        let blobs = self.blobs_of(history)?;
+        let blobs = self.blobs_of(history, redactor)?;
         document["blobs"] = json!(blobs);
         serde_json::to_writer_pretty(&mut *out, &document)?;
         out.write_all(b"\n")
@@ -115,14 +123,19 @@ impl Project {
         for (name, value) in &history.values {
             line(json!({"value": {"name": name, "value": value}}), true)?;
         }
-        for (name, base64) in self.blobs_of(history)? {
+        for (name, base64) in self.blobs_of(history, redactor)? {
             line(json!({"blob": {"name": name, "base64": base64}}), false)?;
         }
         Ok(())
     }
 
-    /// The bytes of all blobs that a history refers to. A blob that is gone is left out.
-    fn blobs_of(&self, history: &History) -> io::Result<BTreeMap<String, String>> {
+    /// The bytes of all blobs that a history refers to. A blob that is gone is left out, and so is a
+    /// document that holds a secret.
+    fn blobs_of(
+        &self,
+        history: &History,
+        redactor: &Redactor,
+    ) -> io::Result<BTreeMap<String, String>> {
         let mut names = BTreeSet::new();
         for part in &history.parts {
             if matches!(part.body, PartBody::File(_) | PartBody::Tool(_)) {
@@ -136,6 +149,10 @@ impl Project {
             .into_iter()
             .filter_map(|name| {
                 let bytes = blobs.get(&BlobRef(name.clone())).ok()?;
+                let text = std::str::from_utf8(&bytes).unwrap_or_default();
+                if matches!(redactor.text(text), Cow::Owned(_)) {
+                    return None;
+                }
                 Some((name, STANDARD.encode(bytes)))
             })
             .collect())
@@ -143,14 +160,14 @@ impl Project {
 }
 
 fn markdown(history: &History, redactor: &Redactor, out: &mut dyn Write) -> io::Result<()> {
-    let title = if history.info.title.is_empty() {
+    let title = if history.info.title.trim().is_empty() {
         "Session"
     } else {
         &history.info.title
     };
-    writeln!(out, "# {}\n", redactor.text(title))?;
+    writeln!(out, "# {}\n", one_line(&redactor.text(title)))?;
     writeln!(out, "- session: `{}`", history.info.id)?;
-    writeln!(out, "- folder: `{}`", history.info.worktree)?;
+    writeln!(out, "- folder: {}", code(&history.info.worktree))?;
     writeln!(out, "- model: {}\n", history.info.model)?;
     let mut parts = history.parts.iter().peekable();
     for message in &history.messages {
@@ -159,7 +176,7 @@ fn markdown(history: &History, redactor: &Redactor, out: &mut dyn Write) -> io::
             markdown_part(part, redactor, out)?;
         }
         if let Some(error) = &message.error {
-            writeln!(out, "> {}\n", redactor.text(&error.to_string()))?;
+            writeln!(out, "> {}\n", one_line(&redactor.text(&error.to_string())))?;
         }
     }
     Ok(())
@@ -179,19 +196,20 @@ fn markdown_part(part: &Part, redactor: &Redactor, out: &mut dyn Write) -> io::R
             if *ignored {
                 writeln!(out, "*(from an attempt that broke off)*\n")?;
             }
-            writeln!(out, "{}\n", redactor.text(text.trim_end()))
+            writeln!(out, "{}\n", closed(&redactor.text(text.trim_end())))
         }
         PartBody::Reasoning { text, .. } if text.trim().is_empty() => Ok(()),
         PartBody::Reasoning { text, .. } => writeln!(
             out,
             "<details><summary>Reasoning</summary>\n\n{}\n\n</details>\n",
-            redactor.text(text.trim_end())
+            closed(&redactor.text(text.trim_end())).replace("</details>", "&lt;/details>")
         ),
         PartBody::Tool(tool) => markdown_tool(tool, redactor, out),
-        PartBody::File(file) => writeln!(out, "*Attached: {} ({})*\n", file.name, file.mime),
+        PartBody::File(file) => writeln!(out, "Attached: {} ({})\n", code(&file.name), file.mime),
         PartBody::Patch { files, .. } => {
             for file in files {
-                writeln!(out, "- `{}` +{} −{}", file.path, file.added, file.removed)?;
+                let path = code(&file.path);
+                writeln!(out, "- {path} +{} −{}", file.added, file.removed)?;
             }
             writeln!(out)
         }
@@ -203,12 +221,15 @@ fn markdown_part(part: &Part, redactor: &Redactor, out: &mut dyn Write) -> io::R
         }
         PartBody::Subtask {
             description, agent, ..
-        } => writeln!(out, "*Task for {agent}: {}*\n", redactor.text(description)),
+        } => {
+            let task = one_line(&redactor.text(description));
+            writeln!(out, "*Task for {agent}: {task}*\n")
+        }
         PartBody::Retry { attempt, error, .. } => {
             writeln!(
                 out,
                 "> Attempt {attempt} failed: {}\n",
-                redactor.text(&error.message)
+                one_line(&redactor.text(&error.message))
             )
         }
         PartBody::StepStart { .. } | PartBody::StepFinish { .. } => Ok(()),
@@ -223,7 +244,13 @@ fn markdown_tool(tool: &ToolPart, redactor: &Redactor, out: &mut dyn Write) -> i
         ToolState::Error { title, error, .. } => (title.as_str(), Some(error)),
     };
     let title = redactor.text(title);
-    writeln!(out, "**{}** {title} ({})\n", tool.tool, tool.state.name())?;
+    let title = if title.trim().is_empty() {
+        String::new()
+    } else {
+        format!(" {}", code(&title))
+    };
+    let name = one_line(&tool.tool);
+    writeln!(out, "**{name}**{title} ({})\n", tool.state.name())?;
     if let Some(input) = tool.state.input().filter(|input| !input.is_null()) {
         let mut input = input.clone();
         redactor.json(&mut input);
@@ -235,13 +262,60 @@ fn markdown_tool(tool: &ToolPart, redactor: &Redactor, out: &mut dyn Write) -> i
     }
 }
 
-/// A code block whose fence is longer than any run of backticks in the text.
-fn fenced(language: &str, text: &str, out: &mut dyn Write) -> io::Result<()> {
+/// The longest run of backticks.
+fn longest_run(text: &str) -> usize {
     let (mut longest, mut run) = (0, 0);
     for byte in text.bytes() {
         run = if byte == b'`' { run + 1 } else { 0 };
         longest = longest.max(run);
     }
-    let fence = "`".repeat(3.max(longest + 1));
+    longest
+}
+
+fn one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// Code within a line, whatever backticks it holds.
+fn code(text: &str) -> String {
+    let text = one_line(text);
+    let fence = "`".repeat(longest_run(&text) + 1);
+    let room = if text.starts_with('`') || text.ends_with('`') {
+        " "
+    } else {
+        ""
+    };
+    format!("{fence}{room}{text}{room}{fence}")
+}
+
+/// A text whose own code blocks are all closed, so that what follows is no code.
+fn closed(text: &str) -> String {
+    let mut open: Option<(char, usize)> = None;
+    for line in text.lines() {
+        let start = line.trim_start();
+        let Some(mark) = start.chars().next().filter(|c| matches!(c, '`' | '~')) else {
+            continue;
+        };
+        let rest = start.trim_start_matches(mark);
+        let count = start.len() - rest.len();
+        if line.len() - start.len() > 3 || count < 3 {
+            continue;
+        }
+        open = match open {
+            None if mark == '`' && rest.contains('`') => None,
+            None => Some((mark, count)),
+            Some((m, n)) if m == mark && count >= n && rest.trim().is_empty() => None,
+            still => still,
+        };
+    }
+    match open {
+        Some((mark, count)) => format!("{text}\n{}", mark.to_string().repeat(count)),
+        None => text.to_owned(),
+    }
+}
+
+/// A code block whose fence is longer than any run of backticks in the text.
+fn fenced(language: &str, text: &str, out: &mut dyn Write) -> io::Result<()> {
+    let fence = "`".repeat(3.max(longest_run(text) + 1));
     writeln!(out, "{fence}{language}\n{}\n{fence}\n", text.trim_end())
 }

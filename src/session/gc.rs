@@ -3,10 +3,13 @@
 //! Nothing here touches a session that some process has open. A dry run tells what would be done.
 
 use std::collections::HashSet;
-use std::fs;
+use std::fs::{self, File};
+use std::io::{self, Read};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
+
+use memchr::memmem::Finder;
 
 use super::archive;
 use super::commit::Record;
@@ -16,7 +19,12 @@ use super::list;
 use super::meta::{Meta, modified};
 use super::place::{Claim, Lock, Place};
 use super::project::{Project, open_journal};
-use crate::protocol::{BlobRef, FileSource, Millis, PartBody, SessionId, ToolState};
+use crate::protocol::{Millis, SessionId};
+
+/// What stands before the name of a blob.
+const SCHEME: &[u8] = b"blob:";
+/// Hex digits of the name.
+const NAME: usize = 64;
 
 /// What may be cleaned up, and when.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,6 +37,10 @@ pub struct GcPolicy {
     pub frames_days: u32,
     /// Sessions untouched for this many days are packed; 0 for never.
     pub archive_days: u32,
+    /// Bytes on disk that the project's sessions may take; 0 for no limit. Above it the oldest recorded
+    /// answers and full outputs go, then the sessions untouched longest are packed. What was said
+    /// always stays.
+    pub quota: u64,
     /// True: nothing is changed, only told.
     pub dry_run: bool,
 }
@@ -140,6 +152,20 @@ impl Project {
         archive::pack(&self.existing(id)?)
     }
 
+    /// Bytes that all sessions of a project take on disk, for every project under `data_dir`, with a
+    /// worktree of each (empty if no session tells), largest first.
+    pub fn disk_use_all(data_dir: &Path) -> Result<Vec<(String, u64)>, StoreError> {
+        let mut projects = Vec::new();
+        for folder in list::all_folders(data_dir)? {
+            let rows = list::of_folders(std::slice::from_ref(&folder))?;
+            let worktree = rows.first().map(|row| row.info.worktree.clone());
+            let bytes = folder.parent().map_or(0, size);
+            projects.push((worktree.unwrap_or_default(), bytes));
+        }
+        projects.sort_by_key(|(_, bytes)| std::cmp::Reverse(*bytes));
+        Ok(projects)
+    }
+
     /// Bytes on disk: of each session, of all blobs, and of the snapshots.
     pub fn disk_use(&self) -> Result<DiskUse, StoreError> {
         let places = list::places(&[self.sessions_dir()])?;
@@ -153,16 +179,9 @@ impl Project {
     /// Cleans up: old outputs, idle sessions, blobs nobody refers to, left-overs.
     pub fn gc(&self, policy: &GcPolicy) -> Result<GcReport, StoreError> {
         let mut report = GcReport::default();
-        let mut blobs_in_doubt = false;
-        let mut used = HashSet::new();
-        for place in list::places(&[self.sessions_dir()])? {
-            match referenced(&place) {
-                Ok(names) => used.extend(names),
-                // a session that cannot be read may refer to any blob
-                Err(_) => blobs_in_doubt = true,
-            }
-            clean_outputs(&place.out(), policy, &mut report);
-            clean_session(&place, policy, &mut report);
+        let places = list::places(&[self.sessions_dir()])?;
+        for place in &places {
+            clean_session(place, policy, &mut report);
         }
         for path in entries(&self.sessions_dir()) {
             let name = path.file_name().unwrap_or_default().to_string_lossy();
@@ -170,24 +189,77 @@ impl Project {
                 remove(&path, policy, &mut report);
             }
         }
-        if !blobs_in_doubt {
-            self.clean_blobs(&used, policy, &mut report);
-        }
+        self.clean_blobs(&places, policy, &mut report);
+        self.keep_quota(&places, policy, &mut report);
         Ok(report)
     }
 
-    fn clean_blobs(&self, used: &HashSet<BlobRef>, policy: &GcPolicy, report: &mut GcReport) {
+    fn clean_blobs(&self, places: &[Place], policy: &GcPolicy, report: &mut GcReport) {
         // a blob is stored before the part that refers to it, maybe by another process right now
         let young = policy.before(1);
-        for fan in entries(self.blobs().folder()) {
-            for path in entries(&fan) {
-                let name = path.file_name().unwrap_or_default().to_string_lossy();
-                let blob = BlobRef(format!("blob:{name}"));
-                if !used.contains(&blob) && modified(&path) < young {
-                    report.blobs += 1;
-                    free(&path, policy, report);
-                }
+        let fans = entries(self.blobs().folder());
+        let mut old: Vec<PathBuf> = fans.iter().flat_map(|fan| entries(fan)).collect();
+        old.retain(|path| modified(path) < young);
+        if old.is_empty() {
+            return;
+        }
+        let mut used = HashSet::new();
+        for place in places {
+            // a session that cannot be read may refer to any blob
+            if place.folder.exists() && mentioned(place, &mut used).is_err() {
+                return;
             }
+        }
+        for path in old {
+            let name = path.file_name().unwrap_or_default().to_string_lossy();
+            let known = <[u8; NAME]>::try_from(name.as_bytes()).is_ok_and(|n| used.contains(&n));
+            if !known {
+                report.blobs += 1;
+                free(&path, policy, report);
+            }
+        }
+    }
+
+    /// Frees what can be had again or is least missed until the project is within its quota.
+    fn keep_quota(&self, places: &[Place], policy: &GcPolicy, report: &mut GcReport) {
+        let mut total = size(&self.sessions_dir()) + size(self.blobs().folder());
+        if policy.quota == 0 || total <= policy.quota {
+            return;
+        }
+        let closed: Vec<&Place> = places.iter().filter(|p| p.taken_by().is_none()).collect();
+        let outputs = closed.iter().flat_map(|place| entries(&place.out()));
+        let answers = closed.iter().flat_map(|place| frames::files(place));
+        let mut spare: Vec<PathBuf> = answers.chain(outputs).filter(|p| p.exists()).collect();
+        spare.sort_by_key(|path| modified(path));
+        for path in spare {
+            if total <= policy.quota {
+                return;
+            }
+            total = total.saturating_sub(size(&path));
+            if path.parent().is_some_and(|folder| folder.ends_with("out")) {
+                report.outputs += 1;
+            } else {
+                report.frames += 1;
+            }
+            free(&path, policy, report);
+        }
+        let mut idle = closed;
+        idle.retain(|place| place.journal().exists());
+        idle.sort_by_key(|place| modified(&place.journal()));
+        for place in idle {
+            if total <= policy.quota {
+                return;
+            }
+            total = total.saturating_sub(pack(place, policy, report));
+        }
+        if total > policy.quota {
+            report.problems.push(format!(
+                "The sessions of this folder take {} MiB, more than the {} MiB of store.quota, and nothing \
+                 is left that could go by itself. Delete sessions you no longer need with `dunlin \
+                 sessions delete`.",
+                total >> 20,
+                policy.quota >> 20
+            ));
         }
     }
 }
@@ -241,8 +313,11 @@ fn clean_outputs(out: &Path, policy: &GcPolicy, report: &mut GcReport) {
 }
 
 fn clean_session(place: &Place, policy: &GcPolicy, report: &mut GcReport) {
-    if place.is_taken() {
-        return;
+    match place.taken_by() {
+        None => {}
+        // its owner does that; we are the owner of what we have open ourselves
+        Some(owner) if owner != std::process::id() => return,
+        Some(_ours) => return clean_outputs(&place.out(), policy, report),
     }
     let journal = place.journal();
     let day = policy.before(1);
@@ -260,6 +335,7 @@ fn clean_session(place: &Place, policy: &GcPolicy, report: &mut GcReport) {
             remove(&path, policy, report);
         }
     }
+    clean_outputs(&place.out(), policy, report);
     let old = policy.before(policy.frames_days);
     for path in frames::files(place) {
         if path.exists() && modified(&path) < old {
@@ -269,42 +345,60 @@ fn clean_session(place: &Place, policy: &GcPolicy, report: &mut GcReport) {
     }
     let idle = policy.archive_days > 0 && modified(&journal) < policy.before(policy.archive_days);
     if idle && journal.exists() {
-        report.archived.push(place.id);
-        if policy.dry_run {
-            report.freed += size(&place.db()) + size(&journal) / 4 * 3;
-            return;
+        pack(place, policy, report);
+    }
+}
+
+/// Packs a session away; the bytes that became free.
+fn pack(place: &Place, policy: &GcPolicy, report: &mut GcReport) -> u64 {
+    let freed = if policy.dry_run {
+        Ok(size(&place.db()) + size(&place.journal()) / 4 * 3)
+    } else {
+        archive::pack(place)
+    };
+    match freed {
+        Ok(freed) => {
+            report.archived.push(place.id);
+            report.freed += freed;
+            freed
         }
-        match archive::pack(place) {
-            Ok(freed) => report.freed += freed,
-            Err(error) => report.problems.push(error.to_string()),
+        // somebody opened it just now
+        Err(StoreError::OpenElsewhere { .. }) => 0,
+        Err(error) => {
+            report.problems.push(error.to_string());
+            0
         }
     }
 }
 
-/// The blobs that a session refers to.
-fn referenced(place: &Place) -> Result<Vec<BlobRef>, StoreError> {
-    let image = archive::image(place)?;
-    let mut names = Vec::new();
-    for part in image.parts.values() {
-        let files = match &part.body {
-            PartBody::File(file) => std::slice::from_ref(file),
-            PartBody::Tool(tool) => match &tool.state {
-                ToolState::Completed { attachments, .. } => attachments,
-                _ => continue,
-            },
-            _ => continue,
-        };
-        names.extend(files.iter().filter_map(|file| match &file.source {
-            FileSource::Blob(blob) => Some(blob.clone()),
-            FileSource::Path(_) => None,
-        }));
+/// The names of all blobs that a session's journal mentions anywhere: it is only looked through, so a
+/// name that stands in a text counts too.
+fn mentioned(place: &Place, into: &mut HashSet<[u8; NAME]>) -> io::Result<()> {
+    let mut source: Box<dyn Read> = match File::open(place.journal()) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            Box::new(zstd::Decoder::new(File::open(place.archive())?)?)
+        }
+        other => Box::new(other?),
+    };
+    let finder = Finder::new(SCHEME);
+    let mut bytes = vec![0; 1 << 20];
+    let mut held = 0;
+    loop {
+        let read = source.read(&mut bytes[held..])?;
+        let filled = held + read;
+        for at in finder.find_iter(&bytes[..filled]) {
+            let from = at + SCHEME.len();
+            if let Some(name) = bytes[..filled].get(from..from + NAME)
+                && let Ok(name) = name.try_into()
+            {
+                into.insert(name);
+            }
+        }
+        if read == 0 {
+            return Ok(());
+        }
+        // a name may go on in what comes next
+        held = filled.min(SCHEME.len() + NAME - 1);
+        bytes.copy_within(filled - held..filled, 0);
     }
-    // what is queued is a value, and may hold files too
-    for value in image.values.values() {
-        names.extend(super::redact::strings(value).filter_map(|text| {
-            let whole = text.starts_with("blob:") && text.len() == 69;
-            whole.then(|| BlobRef(text.to_owned()))
-        }));
-    }
-    Ok(names)
 }

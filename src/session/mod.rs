@@ -19,6 +19,7 @@ mod db;
 mod error;
 mod export;
 mod facts;
+mod faults;
 mod follow;
 mod frames;
 mod gc;
@@ -36,6 +37,7 @@ mod redact;
 mod search;
 mod store;
 mod syncer;
+mod upkeep;
 mod view;
 mod writer;
 
@@ -44,6 +46,7 @@ pub use branch::Fork;
 pub use commit::{Announce, Commit, Record, Sync};
 pub use error::StoreError;
 pub use export::ExportFormat;
+pub use faults::{FaultPoints, ViewFault};
 pub use follow::Follower;
 pub use frames::{AnswerEnd, Frames, FramesHead, RecordedFrames, checksum};
 pub use gc::{DiskUse, GcPolicy, GcReport};
@@ -54,6 +57,7 @@ pub use record::FORMAT;
 pub use redact::{REDACTED, Redactor};
 pub use search::{Hit, SearchQuery};
 pub use store::{Opened, SessionStore};
+pub use upkeep::start_upkeep;
 
 /// A journal up to this size is read whole on opening: quicker than opening sled.
 const SMALL: u64 = 1 << 20;

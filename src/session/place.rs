@@ -7,12 +7,14 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Seek, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use rustix::fs::{FlockOperation, flock};
 use serde::{Deserialize, Serialize};
 
 use super::error::StoreError;
+use super::faults::FaultPoints;
 use super::meta::since_epoch;
 use crate::protocol::SessionId;
 
@@ -21,6 +23,8 @@ use crate::protocol::SessionId;
 pub(super) struct Place {
     pub(super) id: SessionId,
     pub(super) folder: PathBuf,
+    /// What a test lets go wrong.
+    pub(super) faults: Option<Arc<FaultPoints>>,
 }
 
 impl Place {
@@ -28,6 +32,7 @@ impl Place {
         Self {
             id,
             folder: sessions.join(id.to_string()),
+            faults: None,
         }
     }
 
@@ -95,10 +100,14 @@ impl Place {
 
     /// True if some process (this one included) has the session open.
     pub(super) fn is_taken(&self) -> bool {
-        let Ok(file) = File::open(self.lock()) else {
-            return false;
-        };
-        flock(&file, FlockOperation::NonBlockingLockShared).is_err()
+        self.taken_by().is_some()
+    }
+
+    /// The process that has the session open (0 if not known).
+    pub(super) fn taken_by(&self) -> Option<u32> {
+        let mut file = File::open(self.lock()).ok()?;
+        let taken = flock(&file, FlockOperation::NonBlockingLockShared).is_err();
+        taken.then(|| owner(&mut file))
     }
 }
 

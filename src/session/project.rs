@@ -4,16 +4,20 @@
 //! repository share a project.
 
 use std::fs::{self, OpenOptions};
-use std::io;
+use std::io::{self, Write};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use rustix::fs::{FlockOperation, flock};
 
 use super::archive;
 use super::blob::Blobs;
 use super::commit::{Announce, Record};
 use super::error::StoreError;
+use super::faults::FaultPoints;
 use super::history::{History, PAGE_PARTS};
 use super::image::Image;
 use super::journal::{self, Journal, Tail};
@@ -28,6 +32,7 @@ use crate::protocol::{SessionId, SessionInfo, SessionSummary};
 #[derive(Debug, Clone)]
 pub struct Project {
     pub(super) folder: PathBuf,
+    faults: Option<Arc<FaultPoints>>,
 }
 
 impl Project {
@@ -40,7 +45,15 @@ impl Project {
         let hash = blake3::hash(identity.as_os_str().as_bytes()).to_hex();
         Ok(Self {
             folder: data_dir.join("projects").join(hash.as_str()),
+            faults: None,
         })
+    }
+
+    /// The same project, in whose sessions a test lets disk and index fail.
+    #[must_use]
+    pub fn with_faults(mut self, faults: Arc<FaultPoints>) -> Self {
+        self.faults = Some(faults);
+        self
     }
 
     /// The shadow repository of snapshots.
@@ -63,7 +76,10 @@ impl Project {
     }
 
     pub(super) fn place(&self, id: SessionId) -> Place {
-        Place::new(&self.sessions_dir(), id)
+        Place {
+            faults: self.faults.clone(),
+            ..Place::new(&self.sessions_dir(), id)
+        }
     }
 
     /// True if the session is one of this project.
@@ -216,6 +232,7 @@ impl Project {
         let found = folders.into_iter().find_map(|sessions| {
             let project = Self {
                 folder: sessions.parent()?.to_owned(),
+                faults: None,
             };
             project.existing(id).is_ok().then_some(project)
         });
@@ -230,7 +247,7 @@ impl Project {
         elsewhere: bool,
     ) -> Result<Opened, StoreError> {
         let image = archive::image(&place)?;
-        let view = Line::start(place.clone(), false)?;
+        let view = Line::start(place.clone(), None)?;
         notices.extend(damage_notice(image.damaged));
         let from = image.end;
         let page = image.page(None, PAGE_PARTS);
@@ -257,6 +274,31 @@ impl Project {
         let image = archive::image(&place)?;
         let damaged = image.damaged;
         Ok((whole_history(image, &place)?, damaged))
+    }
+
+    /// Tries in `data_dir` what sessions need of a file system: a folder, a file, a lock, a sync. Leaves
+    /// nothing behind but the folder. Returns how long the sync took.
+    pub fn probe(data_dir: &Path) -> Result<Duration, StoreError> {
+        make_folder(data_dir)?;
+        let path = data_dir.join(format!("probe-{}", std::process::id()));
+        let tried = (|| {
+            let mut file = OpenOptions::new()
+                .write(true)
+                .create(true)
+                .truncate(true)
+                .mode(0o600)
+                .open(&path)
+                .map_err(|e| StoreError::io("create", &path, e))?;
+            flock(&file, FlockOperation::NonBlockingLockExclusive)
+                .map_err(|e| StoreError::io("lock", &path, e.into()))?;
+            let since = Instant::now();
+            file.write_all(b"dunlin")
+                .and_then(|()| file.sync_data())
+                .map_err(|e| StoreError::io("write to and sync", &path, e))?;
+            Ok(since.elapsed())
+        })();
+        drop(fs::remove_file(&path));
+        tried
     }
 
     /// This project's sessions with at least one message, last used first.

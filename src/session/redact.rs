@@ -1,11 +1,14 @@
 //! Takes secrets out of what leaves the machine: exports.
 //!
-//! Two nets: the values of environment variables that hold keys, and the shapes of known keys. What
-//! a model or a tool printed is searched too, which is why this works on text and not on fields.
+//! Two nets: the values of environment variables that hold keys (and of stored keys), and the shapes of
+//! known keys. What a model or a tool printed is searched too, which is why this works on text and not
+//! on fields. Values are found in the disguises that tools give them: JSON escapes, percent signs,
+//! broken over lines.
 
 use std::borrow::Cow;
+use std::fmt::Write as _;
 
-use regex::Regex;
+use regex::{Captures, Regex};
 use serde_json::Value;
 
 /// What stands in place of a secret.
@@ -13,48 +16,145 @@ pub const REDACTED: &str = "[redacted]";
 
 /// A value shorter than this is too likely to be an ordinary word.
 const SHORTEST: usize = 8;
+/// A longer value is not one that a program takes as a key; patterns of it would be huge.
+const LONGEST: usize = 1_024;
 
-/// Shapes of secrets. Where a group `secret` exists, only that is replaced.
+/// What may stand before a key that is not a word of its own: the end of an escape in quoted text, or of
+/// a colour.
+const BEFORE: &str = r"(?:\b|\\[nrt]|\x1b\[[0-9;]*m)";
+/// The rest of a key that a terminal or a program broke over lines.
+const BROKEN: &str = r"(?P<more>(?:\\?\r?\n[ \t]*[A-Za-z0-9_-]{8,})*)";
+
+/// Shapes of secrets. Where a group `secret` exists, only that (and `more`) is replaced. `{B}` stands for
+/// `BEFORE`, `{M}` for `BROKEN`.
 const SHAPES: &[&str] = &[
     // model providers and the like: a prefix that nothing else has
-    r"\bsk-[A-Za-z0-9_-]{16,}",
-    r"\bAIza[A-Za-z0-9_-]{30,}",
-    r"\b(?:gsk|xai|pplx|hf|r8|fw|csk|nvapi|tgp_v1|ya29|dop_v1|glpat|npm|pypi|rk_live|sk_live|rk_test|sk_test|whsec|shpat|SG|dapi|lin_api|ghp|gho|ghu|ghs|ghr|github_pat)[_.-][A-Za-z0-9_.-]{16,}",
-    r"\bxox[abeoprs]-[A-Za-z0-9-]{10,}",
-    r"\b(?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16}\b",
+    r"{B}(?P<secret>sk-[A-Za-z0-9_-]{16,}){M}",
+    r"(?P<secret>AIza[A-Za-z0-9_-]{30,}){M}",
+    r"(?P<secret>(?:gh[pousr]|github_pat)_[A-Za-z0-9_]{16,}){M}",
+    r"{B}(?P<secret>(?:gsk|xai|pplx|hf|r8|fw|csk|nvapi|tgp_v1|ya29|dop_v1|glpat|gldt|npm|pypi|rk_live|sk_live|pk_live|rk_test|sk_test|whsec|shpat|shpss|SG|dapi|lin_api|ATATT3|sq0atp|sq0csp|dckr_pat|hvs)[_.-][A-Za-z0-9_.-]{16,}){M}",
+    r"(?P<secret>xox[abeoprs]-[A-Za-z0-9-]{10,}|xapp-[A-Za-z0-9-]{16,}){M}",
+    r"{B}(?P<secret>(?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16})\b",
+    // a bot's number and key
+    r"{B}(?P<secret>[0-9]{8,10}:AA[A-Za-z0-9_-]{33})",
     // a JSON web token
-    r"\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}",
-    r"-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*?(?:-----END [A-Z ]*PRIVATE KEY-----|\z)",
-    r"(?i)\b(?:bearer|basic)\s+(?P<secret>[A-Za-z0-9._~+/=-]{16,})",
-    // user:password@host
-    r"\b[a-z][a-z0-9+.-]*://[^\s/:@]*:(?P<secret>[^\s/@]+)@",
-    r#"(?i)[a-z0-9_-]*(?:api[_-]?key|secret|access[_-]?key|auth[_-]?token|access[_-]?token|passwo?r?d|private[_-]?key)["']?\s*[=:]\s*["']?(?P<secret>[A-Za-z0-9_./+~=-]{12,})"#,
+    r"(?P<secret>eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}){M}",
+    r"-----BEGIN [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----[\s\S]*?(?:-----END [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----|\z)",
+    r"(?i)\b(?:bearer|basic|token)\s+(?P<secret>[A-Za-z0-9._~+/=-]{16,})",
+    // user:password@host; a password may hold an @ itself
+    r"\b[a-z][a-z0-9+.-]*://[^\s/:@]*:(?P<secret>[^\s/]+)@",
+    // a name that says so, and a value; quotes may be escaped any number of times
+    r#"(?i)[a-z0-9_-]*(?:api[_-]?key|secret|access[_-]?key|account[_-]?key|auth[_-]?token|access[_-]?token|refresh[_-]?token|passwo?r?d|passphrase|private[_-]?key)\\*["']?\s*[=:]\s*\\*["']?(?P<secret>[A-Za-z0-9_./+~=-]{12,})"#,
+    r#"(?i)["'][a-z0-9_.-]*(?:api[_-]?key|secret|passwo?r?d|passphrase)\\*["']\s*:\s*\\*["'](?P<secret>[^"'\s\\]{4,})"#,
 ];
 
 /// Finds secrets in text and replaces them.
 #[derive(Debug)]
 pub struct Redactor {
     shapes: Vec<Regex>,
-    values: Vec<String>,
+    values: Vec<Regex>,
 }
+
+/// Ends of names of environment variables that hold keys.
+const NAMES: &[&str] = &[
+    "APIKEY",
+    "KEY",
+    "TOKEN",
+    "SECRET",
+    "PASSWORD",
+    "PASSWD",
+    "PWD",
+    "PASS",
+    "PASSPHRASE",
+    "CREDENTIALS",
+    "PAT",
+    "DSN",
+    "AUTH",
+];
 
 /// True for names of environment variables that hold keys.
 fn names_a_secret(name: &str) -> bool {
     let name = name.to_ascii_uppercase();
-    [
-        "_API_KEY",
-        "_APIKEY",
-        "_TOKEN",
-        "_SECRET",
-        "_SECRET_KEY",
-        "_ACCESS_KEY",
-        "_PASSWORD",
-        "_PASSWD",
-        "_KEY",
-        "_CREDENTIALS",
-    ]
-    .iter()
-    .any(|end| name.ends_with(end))
+    if matches!(name.as_str(), "PWD" | "OLDPWD") {
+        return false;
+    }
+    let last = name.rsplit(['_', '-']).next().unwrap_or_default();
+    NAMES.contains(&last) || name.ends_with("PASSWORD") || name.ends_with("APIKEY")
+}
+
+/// True for what is rather a path to a file of keys than a key.
+fn is_path(value: &str) -> bool {
+    let inside = value.strip_prefix('/').unwrap_or_default();
+    inside.contains('/') && !value.contains(['+', '='])
+}
+
+/// A pattern of a value in all its disguises.
+fn pattern(value: &str) -> Option<Regex> {
+    // between any two characters it may be broken over lines, with the quoting of both sides
+    const BREAK: &str = r"(?:\\?\r?\n[ \t>|]*|(?:\\+r)?\\+n)?";
+    let mut pattern = String::new();
+    for (n, letter) in value.chars().enumerate() {
+        if n > 0 {
+            pattern.push_str(BREAK);
+        }
+        let plain = regex::escape(letter.encode_utf8(&mut [0; 4]));
+        if letter.is_ascii_alphanumeric() {
+            pattern.push_str(&plain);
+            continue;
+        }
+        let mut percent = String::new();
+        for byte in letter.encode_utf8(&mut [0; 4]).bytes() {
+            // writing to a string cannot fail
+            _ = write!(percent, "%{byte:02X}");
+        }
+        let code = u32::from(letter);
+        _ = write!(
+            pattern,
+            r"(?:\\*{plain}|(?i:{percent})|\\+u(?i:{code:04x}))"
+        );
+    }
+    regex::RegexBuilder::new(&pattern)
+        .size_limit(32 << 20)
+        .build()
+        .ok()
+}
+
+/// True if a piece that follows a broken key can be the rest of it: no word looks so.
+fn is_rest(piece: &str) -> bool {
+    let has = |test: fn(&u8) -> bool| piece.bytes().any(|b| test(&b));
+    has(u8::is_ascii_digit) && has(u8::is_ascii_alphabetic)
+}
+
+fn replace(found: &Captures<'_>) -> String {
+    let whole = found.get(0).map_or("", |m| m.as_str());
+    let Some(secret) = found.name("secret") else {
+        return REDACTED.to_owned();
+    };
+    if secret.as_str() == REDACTED {
+        return whole.to_owned();
+    }
+    let start = found.get(0).map_or(0, |m| m.start());
+    let (from, to) = (secret.start() - start, secret.end() - start);
+    let (before, after) = (
+        whole.get(..from).unwrap_or_default(),
+        whole.get(to..).unwrap_or_default(),
+    );
+    let mut clean = format!("{before}{REDACTED}");
+    if found.name("more").is_none() {
+        clean.push_str(after);
+        return clean;
+    }
+    let mut goes_on = true;
+    for line in after.split_inclusive('\n') {
+        let piece = line.trim_end_matches(['\n', '\r', '\\']).trim_start();
+        goes_on &= piece.is_empty() || is_rest(piece);
+        if !goes_on || piece.is_empty() {
+            clean.push_str(line);
+        } else if line.ends_with('\n') {
+            clean.push('\n');
+        }
+    }
+    clean
 }
 
 impl Redactor {
@@ -67,47 +167,57 @@ impl Redactor {
         Self::with_values(secrets)
     }
 
+    /// One that knows the secrets among the environment variables of this process (and all shapes).
+    pub fn of_process() -> Self {
+        let text = |value: std::ffi::OsString| value.to_string_lossy().into_owned();
+        Self::new(std::env::vars_os().map(|(name, value)| (text(name), text(value))))
+    }
+
     /// One that knows these secrets (and all shapes); values under eight characters are ignored.
     pub fn with_values(secrets: impl IntoIterator<Item = String>) -> Self {
+        let shape = |text: &&str| {
+            let text = text.replace("{B}", BEFORE).replace("{M}", BROKEN);
+            Regex::new(&text).ok()
+        };
+        Self {
+            shapes: SHAPES.iter().filter_map(shape).collect(),
+            values: Vec::new(),
+        }
+        .and(secrets)
+    }
+
+    /// The same, knowing these secrets too.
+    #[must_use]
+    pub fn and(mut self, secrets: impl IntoIterator<Item = String>) -> Self {
         let mut values: Vec<String> = secrets
             .into_iter()
-            .filter(|value| value.len() >= SHORTEST && !value.starts_with('/'))
+            .map(|value| value.trim().to_owned())
+            .filter(|value| (SHORTEST..=LONGEST).contains(&value.len()) && !is_path(value))
             .collect();
         // a secret that is part of another one must not spoil it
         values.sort_by_key(|value| std::cmp::Reverse(value.len()));
         values.dedup();
-        Self {
-            shapes: SHAPES.iter().filter_map(|s| Regex::new(s).ok()).collect(),
-            values,
-        }
+        self.values.extend(values.iter().filter_map(|v| pattern(v)));
+        self
     }
 
     /// The text without its secrets.
     pub fn text<'a>(&self, text: &'a str) -> Cow<'a, str> {
         let mut text = Cow::Borrowed(text);
         for value in &self.values {
-            if text.contains(value.as_str()) {
-                text = Cow::Owned(text.replace(value.as_str(), REDACTED));
+            if value.is_match(&text) {
+                text = Cow::Owned(value.replace_all(&text, REDACTED).into_owned());
             }
         }
         for shape in &self.shapes {
-            if !shape.is_match(&text) {
-                continue;
+            if shape.is_match(&text) {
+                text = Cow::Owned(shape.replace_all(&text, replace).into_owned());
             }
-            let replaced = shape.replace_all(&text, |found: &regex::Captures<'_>| {
-                let whole = found.get(0).map_or("", |m| m.as_str());
-                match found.name("secret").map(|m| m.as_str()) {
-                    Some(REDACTED) => whole.to_owned(),
-                    Some(secret) => whole.replace(secret, REDACTED),
-                    None => REDACTED.to_owned(),
-                }
-            });
-            text = Cow::Owned(replaced.into_owned());
         }
         text
     }
 
-    /// Takes the secrets out of all strings of a JSON value.
+    /// Takes the secrets out of all strings of a JSON value, names of fields included.
     pub fn json(&self, value: &mut Value) {
         match value {
             Value::String(text) => {
@@ -116,7 +226,14 @@ impl Redactor {
                 }
             }
             Value::Array(items) => items.iter_mut().for_each(|item| self.json(item)),
-            Value::Object(fields) => fields.values_mut().for_each(|field| self.json(field)),
+            Value::Object(fields) => {
+                let dirty = |name: &String| matches!(self.text(name), Cow::Owned(_));
+                if fields.keys().any(dirty) {
+                    let all = std::mem::take(fields).into_iter();
+                    fields.extend(all.map(|(name, v)| (self.text(&name).into_owned(), v)));
+                }
+                fields.values_mut().for_each(|field| self.json(field));
+            }
             _ => {}
         }
     }
@@ -133,81 +250,5 @@ pub(super) fn strings(value: &Value) -> Box<dyn Iterator<Item = &str> + '_> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_shape_is_a_valid_pattern() {
-        for shape in SHAPES {
-            Regex::new(shape).expect("valid");
-        }
-    }
-
-    #[test]
-    fn keys_are_found_by_their_shape() {
-        let redactor = Redactor::with_values([]);
-        // put together here, so that no scanner takes this file for a leak
-        let key = format!("key {}-{}-{}!", "sk", "ant", "api03_abcdefghijklmnop");
-        assert_eq!(redactor.text(&key), "key [redacted]!");
-        for (text, clean) in [
-            (
-                "OPENAI_API_KEY=abcdEFGH12345678",
-                "OPENAI_API_KEY=[redacted]",
-            ),
-            (
-                "\"api_key\": \"abcdEFGH12345678\"",
-                "\"api_key\": \"[redacted]\"",
-            ),
-            (
-                "Authorization: Bearer abcdefghijklmnopqrst",
-                "Authorization: Bearer [redacted]",
-            ),
-            (
-                "https://me:hunter2@example.org/x",
-                "https://me:[redacted]@example.org/x",
-            ),
-            ("ghp_abcdefghijklmnopqrstuvwxyz0123456789", "[redacted]"),
-            ("AKIAABCDEFGHIJKLMNOP", "[redacted]"),
-            (
-                "-----BEGIN RSA PRIVATE KEY-----\nabc\n-----END RSA PRIVATE KEY-----\nrest",
-                "[redacted]\nrest",
-            ),
-        ] {
-            assert_eq!(redactor.text(text), clean);
-        }
-    }
-
-    #[test]
-    fn ordinary_text_is_left_alone() {
-        let redactor = Redactor::with_values([]);
-        for text in [
-            "the secret of good code is naming",
-            "let token = lexer.next_token();",
-            "https://example.org:8080/path@x",
-            "task-based, risk-free, sk-1",
-            "password: see below",
-            "commit 0123456789abcdef0123456789abcdef01234567",
-            "msg_018bcfe568007000800000000000000a",
-        ] {
-            assert_eq!(redactor.text(text), text);
-        }
-    }
-
-    #[test]
-    fn values_of_key_variables_are_found_wherever_they_stand() {
-        let variables = [
-            ("ACME_API_KEY", "plain-words-key"),
-            ("PATH", "/usr/bin:/bin"),
-            ("EDITOR_KEY", "short"),
-        ];
-        let redactor =
-            Redactor::new(variables.map(|(name, value)| (name.to_owned(), value.to_owned())));
-        assert_eq!(
-            redactor.text("echo plain-words-key /usr/bin:/bin short"),
-            "echo [redacted] /usr/bin:/bin short"
-        );
-        let mut value = serde_json::json!({"a": ["x plain-words-key"], "b": 1});
-        redactor.json(&mut value);
-        assert_eq!(value, serde_json::json!({"a": ["x [redacted]"], "b": 1}));
-    }
-}
+#[path = "redact_tests.rs"]
+mod tests;

@@ -2,7 +2,9 @@
 //!
 //! Journals are read by a few threads, the sessions used last first; a hit names session, message
 //! and part, so that a front end can jump there. No index: what is searched is always what is
-//! stored. The caller cancels a search by setting a flag.
+//! stored. `scan` parses only lines that can match. The caller cancels a search by setting a flag.
+
+mod scan;
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -13,13 +15,14 @@ use regex::{Regex, RegexBuilder};
 use super::archive;
 use super::error::StoreError;
 use super::list;
-use super::meta::modified;
+use super::meta::{Meta, modified};
 use super::place::Place;
 use super::project::Project;
 use super::redact::strings;
 use crate::protocol::{
-    Message, MessageId, Millis, Part, PartBody, PartId, Role, SessionId, ToolState,
+    MessageId, Millis, Part, PartBody, PartId, Role, SessionId, SessionInfo, ToolState,
 };
+use scan::Needle;
 
 /// Bytes of text shown on either side of a match.
 const AROUND: usize = 60;
@@ -62,6 +65,8 @@ pub struct Hit {
 
 struct Matcher {
     all: Vec<Regex>,
+    /// What must stand in the raw journal; none if only the parts themselves can tell.
+    needle: Option<Needle>,
 }
 
 impl Matcher {
@@ -82,7 +87,12 @@ impl Matcher {
                 .map(|word| pattern(&regex::escape(word), true))
                 .collect::<Result<_, _>>()?
         };
-        Ok(Self { all })
+        let needle = if query.regex {
+            None
+        } else {
+            Needle::new(query.text.split_whitespace())
+        };
+        Ok(Self { all, needle })
     }
 
     /// The first match of the first word in a part that matches, with the text it stands in.
@@ -152,39 +162,79 @@ fn excerpt(text: &str, found: &std::ops::Range<usize>) -> (String, std::ops::Ran
     (line, range)
 }
 
-fn search_session(place: &Place, matcher: &Matcher, most: usize) -> Vec<Hit> {
-    let Ok(image) = archive::image(place) else {
-        return Vec::new();
-    };
-    let Some(info) = &image.info else {
-        return Vec::new();
-    };
-    let title = if info.title.is_empty() {
-        &image.facts.first_prompt
-    } else {
-        &info.title
-    };
-    let hit = |part: &Part, message: &Message| {
+/// Where a hit stands.
+struct Session<'a> {
+    id: SessionId,
+    title: &'a str,
+    worktree: &'a str,
+}
+
+impl Session<'_> {
+    fn hit(&self, matcher: &Matcher, part: &Part, role: Role) -> Option<Hit> {
         let (text, found) = matcher.find(&texts(part))?;
         let (excerpt, found) = excerpt(text, &found);
         Some(Hit {
-            session: place.id,
-            title: title.clone(),
-            worktree: info.worktree.clone(),
-            message: message.id,
-            role: message.role,
+            session: self.id,
+            title: self.title.to_owned(),
+            worktree: self.worktree.to_owned(),
+            message: part.message,
+            role,
             part: part.id,
             kind: part.body.kind(),
             at: part.start,
             excerpt,
             found,
         })
+    }
+}
+
+fn named<'a>(info: &'a SessionInfo, first_prompt: &'a str) -> Session<'a> {
+    Session {
+        id: info.id,
+        title: if info.title.is_empty() {
+            first_prompt
+        } else {
+            &info.title
+        },
+        worktree: &info.worktree,
+    }
+}
+
+fn search_session(place: &Place, matcher: &Matcher, most: usize) -> Vec<Hit> {
+    if let Some(hits) = search_bytes(place, matcher, most) {
+        return hits;
+    }
+    let Ok(image) = archive::image(place) else {
+        return Vec::new();
     };
+    let Some(info) = &image.info else {
+        return Vec::new();
+    };
+    let session = named(info, &image.facts.first_prompt);
     let newest_first = image.parts.values().rev();
     newest_first
-        .filter_map(|part| hit(part, image.messages.get(&part.message)?))
+        .filter_map(|part| {
+            let role = image.messages.get(&part.message)?.role;
+            session.hit(matcher, part, role)
+        })
         .take(most)
         .collect()
+}
+
+/// Without reading what cannot match; none if that is not possible here.
+fn search_bytes(place: &Place, matcher: &Matcher, most: usize) -> Option<Vec<Hit>> {
+    let needle = matcher.needle.as_ref()?;
+    let summary = Meta::read(place)?.summary;
+    let session = named(&summary.info, &summary.first_prompt);
+    let file = archive::bytes(place).ok()?;
+    let matches = |part: &Part| matcher.find(&texts(part)).is_some();
+    let found = scan::scan(&file, needle, most, &matches).ok()?;
+    Some(
+        found
+            .iter()
+            .filter_map(|(part, role)| session.hit(matcher, part, *role))
+            .collect(),
+    )
 }
 
 fn search_folders(

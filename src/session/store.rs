@@ -192,15 +192,15 @@ impl SessionStore {
         }
     }
 
-    /// Asks once more if the view hangs: the second time a session read into memory answers.
+    /// Asks again if the view hangs: a view made again answers then, or a session read into memory.
     pub(super) fn answer<T: Send + 'static>(
         &self,
         ask: impl Fn(Reply<T>) -> Ask,
     ) -> Result<T, StoreError> {
-        for _ in 0..2 {
+        for attempt in 0..3 {
             let (sender, answer) = channel();
             self.ask(ask(Box::new(move |result| drop(sender.send(result)))))?;
-            match answer.recv_timeout(self.patience()) {
+            match answer.recv_timeout(self.patience(attempt)) {
                 Ok(result) => return result,
                 Err(_) => self.leave_view_behind(),
             }
@@ -212,10 +212,10 @@ impl SessionStore {
         &self,
         ask: impl Fn(Reply<T>) -> Ask,
     ) -> Result<T, StoreError> {
-        for _ in 0..2 {
+        for attempt in 0..3 {
             let (sender, answer) = tokio::sync::oneshot::channel();
             self.ask(ask(Box::new(move |result| drop(sender.send(result)))))?;
-            match tokio::time::timeout(self.patience(), answer).await {
+            match tokio::time::timeout(self.patience(attempt), answer).await {
                 Ok(Ok(result)) => return result,
                 _ => self.leave_view_behind(),
             }
@@ -224,10 +224,14 @@ impl SessionStore {
     }
 
     /// A view that is being made from a large journal is slow, not hanging.
-    fn patience(&self) -> Duration {
+    /// The last one, in memory, cannot hang: a machine may be that busy.
+    fn patience(&self, attempt: u32) -> Duration {
         let journal = std::fs::metadata(self.inner.place.journal());
         let megabytes = journal.map_or(0, |facts| facts.len() >> 20);
-        PATIENCE + Duration::from_millis(250 * megabytes)
+        let faults = self.inner.place.faults.as_ref();
+        let patience = faults.map_or(PATIENCE, |faults| faults.patience);
+        let patience = patience + Duration::from_millis(250 * megabytes);
+        if attempt < 2 { patience } else { 30 * patience }
     }
 
     fn leave_view_behind(&self) {

@@ -15,6 +15,7 @@ use tokio::sync::oneshot;
 
 use super::commit::Announce;
 use super::error::StoreError;
+use super::journal::{Found, Lines};
 use super::place::{Place, sync_folder};
 use super::view::{Ask, Line};
 use crate::protocol::Fault;
@@ -228,7 +229,9 @@ impl Thread {
         } else {
             Ok(())
         };
-        done.and_then(|()| self.job.journal.sync_data())
+        let faults = self.job.place.faults.clone();
+        done.and_then(|()| faults.map_or(Ok(()), |faults| faults.sync()))
+            .and_then(|()| self.job.journal.sync_data())
             .and_then(|()| self.sync_names())
             .map_err(|e| StoreError::io("sync the journal", &path, e).fault())?;
         self.synced = target;
@@ -247,7 +250,11 @@ impl Thread {
         Ok(())
     }
 
+    /// Writes what is not synced once more, so that the kernel counts it as not written. It comes from
+    /// the kernel's own memory, which may have let go of it: every line is checked first, and what
+    /// cannot be had any more is never called synced.
     fn write_again(&self, target: u64) -> io::Result<()> {
+        self.is_still_there(target)?;
         let mut place = self.synced;
         let mut bytes = vec![0; 1 << 20];
         while place < target {
@@ -257,5 +264,21 @@ impl Thread {
             place += piece as u64;
         }
         Ok(())
+    }
+
+    fn is_still_there(&self, target: u64) -> io::Result<()> {
+        let mut lines = Lines::open(&self.job.place.journal(), self.synced, Some(target))?;
+        let mut end = self.synced;
+        while let Some(Found::Line { end: next, .. }) = lines.next()? {
+            end = next;
+        }
+        if end == target {
+            return Ok(());
+        }
+        Err(io::Error::other(format!(
+            "the disk failed and lost up to {} bytes that were not synced yet; close the session and \
+             open it again to see what is left",
+            target - end
+        )))
     }
 }

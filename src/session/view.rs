@@ -6,19 +6,21 @@
 //! fails, it is set aside and made again; if that fails too, a session read into memory answers.
 
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
 use std::{fs, io};
 
-use super::db::{Db, Fit};
+use super::commit::Announce;
+use super::db::{Db, Fit, guarded};
 use super::error::StoreError;
 use super::frames::{self, Frames};
 use super::history::{History, Page};
 use super::image::Image;
 use super::meta::{FORK_VALUE, Meta, SummaryPatch, since_epoch};
 use super::place::Place;
-use crate::protocol::{MessageId, Part, PartId};
+use crate::protocol::{Event, MessageId, NoticeLevel, Part, PartId};
 
 /// Names of view threads begin so. A panic on them is caught: sled panics on damaged files.
 pub(super) const THREAD: &str = "dunlin-view";
@@ -62,18 +64,26 @@ struct Request {
 #[derive(Clone)]
 pub(super) struct Line {
     place: Place,
-    owner: bool,
+    /// Who is told what was found and mended; none for a session that is only read.
+    announce: Option<Arc<dyn Announce>>,
     sender: Arc<Mutex<Sender<Request>>>,
+    /// Threads that hung.
+    hung: Arc<AtomicU32>,
 }
 
 impl Line {
     /// Starts the thread. It touches no file until it is asked something.
-    pub(super) fn start(place: Place, owner: bool) -> Result<Self, StoreError> {
-        let sender = View::start(place.clone(), owner, !owner)?;
+    pub(super) fn start(
+        place: Place,
+        announce: Option<Arc<dyn Announce>>,
+    ) -> Result<Self, StoreError> {
+        let memory_only = announce.is_none();
+        let sender = View::start(place.clone(), announce.clone(), memory_only, Vec::new())?;
         Ok(Self {
             place,
-            owner,
+            announce,
             sender: Arc::new(Mutex::new(sender)),
+            hung: Arc::default(),
         })
     }
 
@@ -83,9 +93,32 @@ impl Line {
         sender.send(Request { to, ask }).is_ok()
     }
 
-    /// Leaves a hanging thread behind; from now on a session read into memory answers.
+    /// Leaves a hanging thread behind, and its files: a view made again answers from now on; if that
+    /// hangs too, a session read into memory.
     pub(super) fn replace(&self) -> Result<(), StoreError> {
-        let fresh = View::start(self.place.clone(), self.owner, true)?;
+        let again = self.hung.fetch_add(1, Ordering::Relaxed) > 0;
+        let owner = self.announce.is_some();
+        // the thread may still hold the files open: under their new name they are in nobody's way
+        let aside = owner && move_aside(&self.place).is_ok();
+        let mut notices = Vec::new();
+        if owner {
+            notices.push(format!(
+                "The index of this session did not answer within {} s and was set aside; {} \
+                 Nothing is lost.",
+                PATIENCE.as_secs(),
+                if again || !aside {
+                    "until the session is closed it is kept in memory and in its journal."
+                } else {
+                    "it was made again from the journal."
+                }
+            ));
+        }
+        let fresh = View::start(
+            self.place.clone(),
+            self.announce.clone(),
+            !owner || again || !aside,
+            notices,
+        )?;
         *self.sender.lock().unwrap_or_else(PoisonError::into_inner) = fresh;
         Ok(())
     }
@@ -109,14 +142,19 @@ struct View {
     written: Option<Meta>,
     /// Sentences for the user that wait for somebody to fetch them.
     notices: Vec<String>,
-    /// False for a session that is only read: then nothing is written.
-    owner: bool,
+    /// None for a session that is only read: then nothing is written.
+    announce: Option<Arc<dyn Announce>>,
     /// True if the listing row may have changed since the session was opened.
     changed: bool,
 }
 
 impl View {
-    fn start(place: Place, owner: bool, memory_only: bool) -> Result<Sender<Request>, StoreError> {
+    fn start(
+        place: Place,
+        announce: Option<Arc<dyn Announce>>,
+        memory_only: bool,
+        notices: Vec<String>,
+    ) -> Result<Sender<Request>, StoreError> {
         let (sender, inbox) = channel();
         let folder = place.folder.clone();
         let view = Self {
@@ -125,8 +163,8 @@ impl View {
             memory_only,
             patch: SummaryPatch::default(),
             written: None,
-            notices: Vec::new(),
-            owner,
+            notices,
+            announce,
             changed: false,
         };
         std::thread::Builder::new()
@@ -137,7 +175,7 @@ impl View {
     }
 
     fn run(mut self, inbox: &Receiver<Request>) {
-        if self.owner {
+        if self.is_owner() {
             self.mark_in_use();
         }
         while let Ok(Request { to, ask }) = inbox.recv() {
@@ -159,7 +197,7 @@ impl View {
                     self.patch.merge(patch);
                 }
                 Ask::Frames(answer) => {
-                    if self.owner
+                    if self.is_owner()
                         && let Err(error) = frames::append(&self.place, &answer)
                     {
                         tracing::warn!(%error, "an answer was not recorded");
@@ -179,6 +217,24 @@ impl View {
                     return;
                 }
             }
+            self.tell();
+        }
+    }
+
+    const fn is_owner(&self) -> bool {
+        self.announce.is_some()
+    }
+
+    /// Tells what nobody fetched: in the running program an index can fail at any time.
+    fn tell(&mut self) {
+        let Some(announce) = &self.announce else {
+            return;
+        };
+        let level = NoticeLevel::Warning;
+        let notices = std::mem::take(&mut self.notices).into_iter();
+        let events: Vec<Event> = notices.map(|text| Event::Notice { level, text }).collect();
+        if !events.is_empty() {
+            announce.announce(events);
         }
     }
 
@@ -217,7 +273,12 @@ impl View {
         }
         match &mut self.kept {
             Kept::Nothing => Ok(()),
-            Kept::Sled(db) => db.catch_up(&journal, to),
+            Kept::Sled(db) => {
+                if let Some(faults) = &self.place.faults {
+                    guarded(|| faults.view())?;
+                }
+                db.catch_up(&journal, to)
+            }
             Kept::Memory(image) => image.catch_up(&journal, Some(to)).map(|_| ()),
         }
     }
@@ -382,7 +443,7 @@ impl View {
 
     /// The last catch-up, `meta.json`, and sled let go of.
     fn finish(&mut self, to: u64) {
-        if !self.owner {
+        if !self.is_owner() {
             return;
         }
         if !self.changed {

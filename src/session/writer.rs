@@ -60,7 +60,7 @@ struct Writer {
 
 /// Starts the threads of a session.
 pub(super) fn start(start: Start) -> Result<Sender<Job>, StoreError> {
-    let view = Line::start(start.place.clone(), true)?;
+    let view = Line::start(start.place.clone(), Some(Arc::clone(&start.announce)))?;
     let syncer = Syncer::start(syncer::Job {
         place: start.place.clone(),
         journal: start.journal.file(),
@@ -161,6 +161,7 @@ impl Writer {
             return Ok(());
         }
         let mut mended = HashSet::new();
+        let mut mended_parts = HashSet::new();
         for record in records {
             match record {
                 Record::Message(message) => {
@@ -172,7 +173,12 @@ impl Writer {
                 {
                     return Err(StoreError::Gap(format!("message {}", part.message)));
                 }
-                Record::Append { part, .. } if self.lost_parts.contains(part) => {
+                Record::Part(part) => {
+                    mended_parts.insert(part.id);
+                }
+                Record::Append { part, .. }
+                    if self.lost_parts.contains(part) && !mended_parts.contains(part) =>
+                {
                     return Err(StoreError::Gap(format!("part {part}")));
                 }
                 _ => {}

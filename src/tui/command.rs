@@ -68,6 +68,10 @@ pub enum Command {
     Permissions,
     /// MCP servers.
     Mcp,
+    /// Skills.
+    Skills,
+    /// Every command and action.
+    Palette,
     /// Vim's keys on or off.
     Vim,
     /// The external editor.
@@ -175,7 +179,12 @@ pub const TABLE: &[Row] = &[
         "[md|json|jsonl] [PATH]",
         "write the conversation to a file",
     ),
-    row(Command::Copy, "copy", "", "copy the last answer"),
+    row(
+        Command::Copy,
+        "copy",
+        "[code]",
+        "copy the last answer, or its last code block",
+    ),
     row(Command::Find, "find", "WORDS", "search the conversation"),
     row(
         Command::Search,
@@ -204,6 +213,18 @@ pub const TABLE: &[Row] = &[
         "the rules for this project",
     ),
     row(Command::Mcp, "mcp", "", "outside tool servers"),
+    row(
+        Command::Skills,
+        "skills",
+        "",
+        "pages that $NAME sends along",
+    ),
+    row(
+        Command::Palette,
+        "palette",
+        "",
+        "every command and action, by name",
+    ),
     row(
         Command::Vim,
         "vim",

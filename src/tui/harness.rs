@@ -55,7 +55,7 @@ impl Harness {
             screen: Buffer::empty(Rect::new(0, 0, width, height)),
             drawn: Drawn::default(),
         };
-        harness.tell(Msg::Connected(Vec::new()));
+        harness.tell(Msg::Connected(Box::default()));
         harness.effects.clear();
         harness
     }

@@ -28,6 +28,10 @@ pub enum Context {
     Loop,
     /// A picker.
     List,
+    /// The model picker.
+    Models,
+    /// The permission rules.
+    Rules,
     /// The session picker.
     Sessions,
     /// The session's turns and branches.
@@ -48,7 +52,7 @@ pub enum Context {
 
 impl Context {
     /// All contexts with their headings in help, in order.
-    pub const ALL: [(Self, &'static str); 16] = [
+    pub const ALL: [(Self, &'static str); 18] = [
         (Self::Global, "Everywhere"),
         (Self::Composer, "Writing"),
         (Self::Running, "While a turn runs"),
@@ -57,6 +61,8 @@ impl Context {
         (Self::Ask, "Permission"),
         (Self::Loop, "Loop question"),
         (Self::List, "Lists"),
+        (Self::Models, "Models"),
+        (Self::Rules, "Permission rules"),
         (Self::Sessions, "Sessions"),
         (Self::Tree, "Rewind"),
         (Self::Search, "Search"),
@@ -113,6 +119,7 @@ actions! {
     Help Global "help" "f1" "these keys (`?` on an empty line)";
     Sessions Global "sessions" "ctrl+s" "open another session";
     CycleMode Global "cycle-mode" "shift+tab" "next permission mode";
+    Palette Global "palette" "alt+x" "every command and action, by name";
     Models Global "models" "alt+m" "choose the model";
     Changes Global "changes" "alt+g" "what changed in the worktree";
     Inspector Global "context" "alt+c" "what fills the context";
@@ -127,7 +134,7 @@ actions! {
     PromptDown Global "prompt-down" "alt+↓" "to the prompt after";
     FindNext Global "find-next" "alt+n" "the next place that /find found";
     FindPrev Global "find-prev" "alt+p" "the place before";
-    CopySelection Global "copy-selection" "alt+w" "copy the selection";
+    CopySelection Global "copy-selection" "alt+w" "copy the selection, or the cell in view";
 
     Submit Composer "submit" "enter" "send";
     NewLine Composer "new-line" "shift+enter alt+enter ctrl+j" "new line (also `\\` at the end)";
@@ -135,6 +142,7 @@ actions! {
     Up Composer "up" "↑ ctrl+p" "up, or the prompt before";
     Down Composer "down" "↓ ctrl+n" "down, or the prompt after";
     SearchHistory Composer "search-history" "ctrl+r" "search earlier prompts";
+    PasteImage Composer "paste-image" "ctrl+v" "attach the picture on the clipboard";
     Editor Composer "editor" "ctrl+g" "write in $VISUAL or $EDITOR";
     Left Composer "left" "← ctrl+b" "left";
     Right Composer "right" "→ ctrl+f" "right";
@@ -194,6 +202,10 @@ actions! {
     ListAccept List "list-accept" "enter" "choose";
     ListClose List "list-close" "esc" "close";
 
+    EffortNext Models "effort-next" "tab" "how hard the model thinks";
+
+    RuleRevoke Rules "rule-revoke" "x delete" "take a grant back";
+
     SessionFork Sessions "session-fork" "ctrl+f" "go on in a copy of it";
     SessionRename Sessions "session-rename" "ctrl+r" "name it";
     SessionArchive Sessions "session-archive" "ctrl+d" "pack it away (opening brings it back)";
@@ -252,13 +264,14 @@ pub struct Keymap {
 
 impl Default for Keymap {
     fn default() -> Self {
-        Self::new(&BTreeMap::new())
+        Self::new(&BTreeMap::new(), &BTreeMap::new())
     }
 }
 
 impl Keymap {
-    /// The table, changed by the user's keys (action name to key names).
-    pub fn new(changes: &BTreeMap<String, Vec<String>>) -> Self {
+    /// The table, changed by the user's keys (action name to key names); `places` says where each
+    /// change stands, e.g. `keys.toml line 3`.
+    pub fn new(changes: &BTreeMap<String, Vec<String>>, places: &BTreeMap<String, String>) -> Self {
         let mut map = Self {
             bound: Vec::new(),
             problems: Vec::new(),
@@ -273,16 +286,17 @@ impl Keymap {
             }
         }
         for (name, keys) in changes {
-            map.change(name, keys);
+            let place = places.get(name).map_or("[ui.keys]", String::as_str);
+            map.change(name, keys, place);
         }
         map
     }
 
-    fn change(&mut self, name: &str, keys: &[String]) {
+    fn change(&mut self, name: &str, keys: &[String], place: &str) {
         let Some(row) = TABLE.iter().find(|row| row.name == name) else {
             let near = nearest(name, TABLE.iter().map(|row| row.name));
             self.problems.push(format!(
-                "`{name}` in [ui.keys] is not an action. The closest is `{near}`; F1 lists them all."
+                "{place}: `{name}` is not an action. The closest is `{near}`; F1 lists them all."
             ));
             return;
         };
@@ -290,8 +304,7 @@ impl Keymap {
             let key: Key = match text.parse() {
                 Ok(key) => key,
                 Err(error) => {
-                    self.problems
-                        .push(format!("In [ui.keys], {name}: {error}."));
+                    self.problems.push(format!("{place}: {name}: {error}."));
                     continue;
                 }
             };
@@ -301,12 +314,19 @@ impl Keymap {
                 .position(|(c, k, a)| *c == row.context && *k == key && *a != row.action);
             if let Some(at) = taken {
                 let (_, _, other) = self.bound.remove(at);
-                let other = TABLE
-                    .iter()
-                    .find(|r| r.action == other)
-                    .map_or("", |r| r.name);
+                let other = name_of(other);
                 self.problems.push(format!(
-                    "{key} is bound to `{name}` by [ui.keys] and no longer to `{other}`."
+                    "{place}: {key} does `{name}` and no longer `{other}`."
+                ));
+            }
+            let hidden = self
+                .bound
+                .iter()
+                .find(|(c, k, _)| *c == Context::Global && *k == key);
+            if let (Context::Composer, Some((_, _, action))) = (row.context, hidden) {
+                let other = name_of(*action);
+                self.problems.push(format!(
+                    "{place}: {key} does `{name}` while you write, so `{other}` needs another key."
                 ));
             }
             self.bound.push((row.context, key, row.action));
@@ -341,6 +361,12 @@ impl Keymap {
     }
 }
 
+/// The name of an action in the configuration.
+fn name_of(action: Action) -> &'static str {
+    let row = TABLE.iter().find(|row| row.action == action);
+    row.map_or("", |row| row.name)
+}
+
 /// The name closest to `word`: most shared pairs of letters, then the shorter one.
 pub fn nearest<'a>(word: &str, names: impl Iterator<Item = &'a str>) -> &'a str {
     names
@@ -372,8 +398,15 @@ fn closeness(a: &str, b: &str) -> usize {
 pub fn document() -> String {
     let mut text = String::from(
         "# Keys\n\nMade from the key table in `src/tui/keymap.rs`. To change keys, name the action \
-         under `[ui.keys]`:\n\n```toml\n[ui.keys]\nsubmit = [\"enter\"]\nnew-line = [\"alt+enter\", \
-         \"ctrl+j\"]\n```\n",
+         under `[ui.keys]`, or in a file `keys.toml` beside your `config.toml` (without the \
+         heading; it wins):\n\n```toml\n[ui.keys]\nsubmit = [\"enter\"]\nnew-line = [\"alt+enter\", \
+         \"ctrl+j\"]\nfind = []\n```\n\nAn empty list takes an action's keys away. An action or a key that \
+         does not exist, and a key that another action had, are named on the start screen and in \
+         `/status`, with the line they stand on.\n\nWith `ui.vim = true`, or after `/vim`, the composer \
+         has vim's keys: motions `hjkl wbe WBE ge 0^$ gg G fFtT ;, % {}`, operators `d c y gu gU g~` \
+         with motions, text objects (`iw aw iW i\" i' i( i[ i{ i< ip` …) and counts, `x X s S D C Y r ~ \
+         J p P u ctrl+r . i a I A o O`, and `v V` to select. Esc leaves insert mode first; in normal \
+         mode it does what it does elsewhere. The footer shows the mode.\n",
     );
     for (context, heading) in Context::ALL {
         let _ = write!(
@@ -429,11 +462,17 @@ mod tests {
             ("edtor".to_owned(), vec!["f5".to_owned()]),
             ("help".to_owned(), vec!["hyper+q".to_owned()]),
         ]);
-        let map = Keymap::new(&changes);
+        let places = BTreeMap::from([("edtor".to_owned(), "keys.toml line 7".to_owned())]);
+        let map = Keymap::new(&changes, &places);
         let key = Key::new(Code::Char('r'), Mods::CTRL);
         assert_eq!(map.action(&[Context::Composer], key), Some(Action::Editor));
         let problems = map.problems().join("\n");
-        for word in ["search-history", "closest is `editor`", "hyper+q"] {
+        for word in [
+            "search-history",
+            "closest is `editor`",
+            "hyper+q",
+            "keys.toml line 7",
+        ] {
             assert!(problems.contains(word), "{word} is not in:\n{problems}");
         }
     }

@@ -55,7 +55,7 @@ pub(super) fn run(start: Start) -> Result<Exit, TuiError> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()?;
-    let keys = Keymap::new(&start.settings.keys);
+    let keys = Keymap::new(&start.settings.keys, &start.settings.key_places);
     let AgentLink {
         ops,
         mut events,

@@ -14,6 +14,7 @@ mod list;
 mod moves;
 mod render;
 mod select;
+mod words;
 
 use std::collections::HashMap;
 use std::sync::Arc;

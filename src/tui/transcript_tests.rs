@@ -792,6 +792,23 @@ fn a_search_reads_over_markup_and_row_breaks() {
 }
 
 #[test]
+fn the_cell_in_view_is_the_newest_or_the_first_that_begins_on_screen() {
+    let mut talk = Talk::new();
+    assert_eq!(talk.transcript.cell_text_in_view(), None);
+    for n in 0..8 {
+        talk.user(&format!("question {n}"));
+        talk.add(said(&format!("answer {n}")));
+    }
+    talk.screen(80, 6);
+    let copied = talk.transcript.cell_text_in_view();
+    assert_eq!(copied.as_deref(), Some("answer 7"));
+    talk.transcript.to_top();
+    talk.screen(80, 6);
+    let copied = talk.transcript.cell_text_in_view();
+    assert_eq!(copied.as_deref(), Some("question 0"));
+}
+
+#[test]
 fn a_rewind_takes_its_cells_away() {
     let mut talk = long(3);
     let tip = talk.message;

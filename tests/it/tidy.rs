@@ -41,7 +41,7 @@ const MAY_IMPORT_ANYTHING: &[&str] = &["app", "cli", "error", "main", "lib"];
 
 /// Crates that only one place may name.
 const ONLY_IN: &[(&str, &[&str])] = &[
-    ("sled::", &["src/session/db.rs"]),
+    ("sled::", &["src/session/db.rs", "src/session/db/"]),
     ("git2::", &["src/snapshot/repo.rs"]),
     ("reqwest::", &["src/model/", "src/web/"]),
     ("crossterm::", &["src/tui/"]),

@@ -93,7 +93,7 @@ impl Agent {
     }
 
     /// The layers of rules: configuration, the agent's own, and what was granted.
-    fn layers(&self) -> Vec<RuleLayer> {
+    pub(super) fn layers(&self) -> Vec<RuleLayer> {
         let mut layers = self.ports.config.permission.clone();
         if let Some(agent) = self.ports.agent(&self.active.turn.info().agent)
             && !agent.permission.is_empty()
@@ -139,16 +139,7 @@ impl Agent {
             action: RuleAction::Allow,
         };
         self.active.grants.add(rule);
-        if let (Some(store), Ok(value)) = (
-            self.active.writer(),
-            serde_json::to_value(self.active.grants.rules()),
-        ) {
-            let record = Record::Value {
-                name: "grants".to_owned(),
-                value,
-            };
-            store.commit(Commit::soon(vec![record], Vec::new()));
-        }
+        self.keep_grants();
         if scope == GrantScope::Project
             && let Err(error) = self.ports.grants.add(tool, pattern, self.ports.trusted)
         {
@@ -162,6 +153,20 @@ impl Agent {
             self.active.announce(&self.ports, vec![notice]);
         }
         self.tell_children_granted();
+    }
+
+    /// Writes down what is granted for the session.
+    pub(super) fn keep_grants(&self) {
+        if let (Some(store), Ok(value)) = (
+            self.active.writer(),
+            serde_json::to_value(self.active.grants.rules()),
+        ) {
+            let record = Record::Value {
+                name: "grants".to_owned(),
+                value,
+            };
+            store.commit(Commit::soon(vec![record], Vec::new()));
+        }
     }
 
     /// Somebody in the tree was permitted more: what is asked here may be settled by it.
@@ -192,6 +197,14 @@ impl SessionGrants {
         // The newest counts: a rule that is given again moves to the end.
         rules.retain(|known| *known != rule);
         rules.push(rule);
+    }
+
+    /// Takes back; false if there was none like it.
+    pub(super) fn remove(&self, tool: &str, pattern: &str) -> bool {
+        let mut rules = self.lock();
+        let before = rules.len();
+        rules.retain(|rule| rule.tool != tool || rule.pattern != pattern);
+        rules.len() != before
     }
 
     fn lock(&self) -> MutexGuard<'_, Vec<Rule>> {

@@ -9,6 +9,7 @@ mod asking;
 mod branch;
 mod changes;
 mod children;
+mod facts;
 mod files;
 mod finding;
 mod follower;

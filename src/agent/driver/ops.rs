@@ -18,7 +18,13 @@ impl Agent {
             return;
         }
         match op {
-            Op::Prompt { input, delivery } => self.input(Input::Prompt { input, delivery }),
+            Op::Prompt {
+                mut input,
+                delivery,
+            } => {
+                self.keep_media(&mut input);
+                self.input(Input::Prompt { input, delivery });
+            }
             Op::Shell { command } => self.input(Input::Shell { command }),
             Op::Interrupt => {
                 self.close_questions();
@@ -98,6 +104,13 @@ impl Agent {
             Op::Export { format, path } if format == "context" => self.export_context(path),
             Op::Export { format, path } => self.export(&format, path),
             Op::ReadOutput(part) => self.read_output(part),
+            Op::ListPermissions => self.list_permissions(),
+            Op::RevokePermission {
+                owner,
+                tool,
+                pattern,
+            } => self.revoke_permission(&owner, &tool, &pattern),
+            Op::Facts => self.tell_facts(),
             Op::Watch(session) => self.watch(session, true),
             Op::Unwatch(session) => self.watch(session, false),
             Op::StopSubagent(session) => self.stop_subagent(session),

@@ -9,8 +9,8 @@ use crate::config::grants::Grants;
 use crate::config::instructions::Instruction;
 use crate::config::paths::Paths;
 use crate::context::prompt::{self, Environment, Instructions};
-use crate::model::ToolSpec;
 use crate::model::provider::Registry;
+use crate::model::{ToolSpec, auth};
 use crate::protocol::event::Place;
 use crate::protocol::link::Outbox;
 use crate::protocol::{Millis, Mode, ModelRef};
@@ -76,6 +76,12 @@ impl Ports {
     /// Milliseconds since the epoch. The one clock of the agent.
     pub fn now(&self) -> Millis {
         jiff::Timestamp::now().as_millisecond()
+    }
+
+    /// Every key that dunlin knows, for taking them out of exports.
+    pub fn known_keys(&self) -> Vec<String> {
+        let env = |name: &str| std::env::var(name).ok();
+        auth::known_keys(&self.paths.config_dir, &self.models.key_variables(), &env)
     }
 
     /// Runs something that blocks on a thread of its own; it sends its result itself.

@@ -304,8 +304,9 @@ impl Agent {
         let target = self.ports.worktree.join(&name);
         let project = self.ports.project.clone();
         let back = self.active.back.clone();
+        let keys = self.ports.known_keys();
         self.ports.beside(move || {
-            let redactor = Redactor::new(std::env::vars());
+            let redactor = Redactor::of_process().and(keys);
             let written = std::fs::File::create_new(&target)
                 .map_err(|e| e.to_string())
                 .and_then(|mut file| {

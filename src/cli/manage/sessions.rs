@@ -1,5 +1,6 @@
 //! `dunlin sessions`, `search`, `inspect`, `gc`: what is stored, without opening it to write.
 
+use std::collections::HashMap;
 use std::io::Write;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
@@ -14,6 +15,7 @@ use crate::context::overflow::{self, Window};
 use crate::context::{Conversation, inspect as report};
 use crate::error::AppError;
 use crate::headless::exit;
+use crate::model::auth;
 use crate::protocol::{IdMint, SessionId, SessionSummary};
 use crate::session::{self, GcPolicy, GcReport, Project, Redactor, SearchQuery};
 use crate::snapshot;
@@ -40,12 +42,34 @@ pub(super) fn run(options: &Options, what: Sessions) -> Outcome {
     let parse = |id: &str| which::session(&ground, &project, id);
     match what {
         Sessions::List { json, all } => list(&ground, &project, json, all)?,
-        Sessions::Show { id } => export(&project, parse(&id)?, session::ExportFormat::Markdown)?,
-        Sessions::Rename { id, title } => project.rename(parse(&id)?, &title)?,
-        Sessions::Delete { id, yes } => delete(&project, parse(&id)?, yes)?,
+        Sessions::Show { id } => {
+            export(
+                &ground,
+                &project,
+                parse(&id)?,
+                session::ExportFormat::Markdown,
+            )?;
+        }
+        Sessions::Rename { id, title } => {
+            if title.trim().is_empty() {
+                let hint = "Give it in quotes if it holds spaces.";
+                return Err(AppError::usage("The name of a session is not empty.", hint));
+            }
+            project.rename(parse(&id)?, &title)?;
+            print(format_args!("Renamed to: {}", safe(title.trim())));
+        }
+        Sessions::Delete { id, yes } => {
+            delete(&project, parse(&id)?, yes)?;
+            print("Deleted.");
+        }
         Sessions::Archive { id } => {
-            let freed = project.archive(parse(&id)?)?;
-            print(format_args!("Packed; {} are free.", bytes(freed)));
+            match project.archive(parse(&id)?)? {
+                0 => print("It is packed already."),
+                freed => print(format_args!(
+                    "Packed, which freed {}. Opening the session unpacks it.",
+                    bytes(freed)
+                )),
+            };
         }
         Sessions::Export { id, format } => {
             let format = match format {
@@ -53,7 +77,7 @@ pub(super) fn run(options: &Options, what: Sessions) -> Outcome {
                 ExportFormat::Json => session::ExportFormat::Json,
                 ExportFormat::Jsonl => session::ExportFormat::Jsonl,
             };
-            export(&project, parse(&id)?, format)?;
+            export(&ground, &project, parse(&id)?, format)?;
         }
         Sessions::Import { file } => import(&ground, &project, &file)?,
         Sessions::Gc { dry_run } => return gc(options, dry_run),
@@ -72,35 +96,89 @@ fn list(ground: &Ground, project: &Project, json: bool, all: bool) -> Result<(),
         print(format_args!("{:#}", serde_json::Value::from(rows)));
         return Ok(());
     }
+    if listed.is_empty() {
+        print(if all {
+            "There are no sessions yet. `dunlin` begins one."
+        } else {
+            "There are no sessions in this folder yet. `dunlin` begins one; --all lists every folder's."
+        });
+        return Ok(());
+    }
+    let used = project.disk_use()?;
+    let sizes: HashMap<SessionId, u64> = used.sessions.iter().copied().collect();
+    print(format_args!(
+        "{:<36}  {:<16}  {:>6}  {:>8}  {:>9}  title",
+        "session", "last used", "parts", "cost", "disk"
+    ));
     for session in &listed {
-        let when = jiff::Timestamp::from_millisecond(session.updated)
-            .map(|t| {
-                t.to_zoned(jiff::tz::TimeZone::system())
-                    .strftime("%F %H:%M")
-                    .to_string()
-            })
-            .unwrap_or_default();
-        let cost = session
-            .cost
-            .map_or_else(|| "?".to_owned(), |usd| format!("${usd:.2}"));
-        let line = format!(
-            "{}  {when}  {:>6} parts  {cost:>8}  {}",
-            session.info.id,
-            session.parts,
-            title(session)
-        );
-        if !print(line) {
+        if !print(line(session, sizes.get(&session.info.id).copied(), all)) {
             return Ok(());
         }
     }
-    let used = project.disk_use()?;
-    let disk = used.blobs + used.snapshots + used.sessions.iter().map(|(_, b)| b).sum::<u64>();
+    let own: u64 = used.sessions.iter().map(|(_, bytes)| bytes).sum();
     print(format_args!(
-        "{} sessions here, {}",
-        listed.len(),
-        bytes(disk)
+        "{} here: {} of sessions, {} of images and documents, {} of snapshots",
+        count(used.sessions.len(), "session"),
+        bytes(own),
+        bytes(used.blobs),
+        bytes(used.snapshots)
     ));
+    if all {
+        print("Disk use of each folder:");
+        for (worktree, size) in Project::disk_use_all(&ground.paths.data_dir)? {
+            let name = if worktree.is_empty() {
+                "(no session left)"
+            } else {
+                &worktree
+            };
+            if !print(format_args!("{:>9}  {}", bytes(size), safe(name))) {
+                return Ok(());
+            }
+        }
+    }
     Ok(())
+}
+
+/// One row of the list.
+fn line(session: &SessionSummary, size: Option<u64>, all: bool) -> String {
+    let when = jiff::Timestamp::from_millisecond(session.updated)
+        .map(|t| {
+            t.to_zoned(jiff::tz::TimeZone::system())
+                .strftime("%F %H:%M")
+                .to_string()
+        })
+        .unwrap_or_default();
+    let cost = session
+        .cost
+        .map_or_else(|| "?".to_owned(), |usd| format!("${usd:.2}"));
+    let state = match (session.open_elsewhere, session.archived) {
+        (true, _) => "[open] ",
+        (_, true) => "[packed] ",
+        _ => "",
+    };
+    let place = if all {
+        format!("  {}", safe(&session.info.worktree))
+    } else {
+        String::new()
+    };
+    format!(
+        "{}  {when:<16}  {:>6}  {cost:>8}  {:>9}  {state}{}{place}",
+        session.info.id,
+        session.parts,
+        size.map_or_else(|| "-".to_owned(), bytes),
+        title(session)
+    )
+}
+
+/// `1 session`, `2 sessions`
+fn count(number: usize, what: &str) -> String {
+    let ending = if number == 1 { "" } else { "s" };
+    format!("{number} {what}{ending}")
+}
+
+/// What comes from a model or a file must not steer the terminal.
+fn safe(text: &str) -> String {
+    text.chars().filter(|c| !c.is_control()).collect()
 }
 
 fn title(session: &SessionSummary) -> String {
@@ -109,8 +187,7 @@ fn title(session: &SessionSummary) -> String {
     } else {
         &session.info.title
     };
-    // A title may come from a model: nothing of it may steer the terminal.
-    text.chars().filter(|c| !c.is_control()).collect()
+    safe(text)
 }
 
 /// The documented fields first, then the rest.
@@ -133,8 +210,16 @@ fn row(session: &SessionSummary) -> serde_json::Value {
     value
 }
 
-fn export(project: &Project, id: SessionId, format: session::ExportFormat) -> Result<(), AppError> {
-    let redactor = Redactor::new(std::env::vars());
+fn export(
+    ground: &Ground,
+    project: &Project,
+    id: SessionId,
+    format: session::ExportFormat,
+) -> Result<(), AppError> {
+    let variables = app::registry(ground).key_variables();
+    let env = |name: &str| std::env::var(name).ok();
+    let keys = auth::known_keys(&ground.paths.config_dir, &variables, &env);
+    let redactor = Redactor::of_process().and(keys);
     let mut out = std::io::stdout().lock();
     Ok(project.export(id, format, &redactor, &mut out)?)
 }
@@ -181,7 +266,6 @@ pub(super) fn search(options: &Options, query: String, all: bool) -> Outcome {
     } else {
         project.search(&query, &cancel)?
     };
-    let safe = |text: &str| text.chars().filter(|c| !c.is_control()).collect::<String>();
     for hit in &hits {
         let line = format!(
             "{}  {}  {}\n    {}: {}",
@@ -195,22 +279,23 @@ pub(super) fn search(options: &Options, query: String, all: bool) -> Outcome {
             break;
         }
     }
-    Ok(if hits.is_empty() {
-        exit::ERROR
-    } else {
-        exit::DONE
-    })
+    if hits.is_empty() {
+        let hint = if all {
+            "All words must occur in one message, call or output."
+        } else {
+            "All words must occur in one message, call or output; --all searches every folder."
+        };
+        return Err(AppError::new("Nothing was found.", hint));
+    }
+    Ok(exit::DONE)
 }
 
 pub(super) fn gc(options: &Options, dry_run: bool) -> Outcome {
     let ground = ground(options)?;
     let project = project(&ground)?;
     let report = project.gc(&GcPolicy {
-        now: now(),
-        output_days: ground.config.output.keep_days,
-        frames_days: ground.config.store.frames_days,
-        archive_days: ground.config.store.archive_days,
         dry_run,
+        ..app::gc_policy(&ground.config)
     })?;
     tell(&report, dry_run);
     collect_snapshots(&ground, &project, dry_run)?;
@@ -245,15 +330,22 @@ fn collect_snapshots(ground: &Ground, project: &Project, dry_run: bool) -> Resul
 }
 
 fn tell(report: &GcReport, dry_run: bool) {
-    let would = if dry_run { "would be " } else { "" };
-    print(format_args!(
-        "{} {would}freed: {} outputs, {} blobs, {} left-overs {would}removed, {} sessions {would}packed.",
-        bytes(report.freed),
-        report.outputs,
-        report.blobs,
-        report.leftovers,
-        report.archived.len(),
-    ));
+    let would = if dry_run { "Would free" } else { "Freed" };
+    print(format_args!("{would} {}:", bytes(report.freed)));
+    for (number, what) in [
+        (report.outputs, "full outputs of tools"),
+        (report.frames, "files of recorded answers"),
+        (report.blobs, "images and documents that no session uses"),
+        (report.leftovers, "left-overs"),
+        (report.archived.len() as u64, "sessions to be packed"),
+    ] {
+        if number > 0 {
+            print(format_args!("{number:>6} {what}"));
+        }
+    }
+    for id in &report.archived {
+        print(format_args!("       {id}"));
+    }
     for problem in &report.problems {
         print(format_args!("! {problem}"));
     }

@@ -185,6 +185,19 @@ pub fn list(config_dir: &Path) -> Result<Vec<Stored>, Fault> {
         .collect())
 }
 
+/// Every key that dunlin knows, stored or in one of these environment variables, for taking them out of
+/// what leaves the machine.
+pub fn known_keys(
+    config_dir: &Path,
+    variables: &[String],
+    env: &dyn Fn(&str) -> Option<String>,
+) -> Vec<String> {
+    let (stored, _unreadable) = load(config_dir);
+    let stored = stored.values().map(|key| key.expose_secret().to_owned());
+    let set = variables.iter().filter_map(|name| env(name));
+    stored.chain(set).collect()
+}
+
 /// Enough of a key to tell two apart: `sk-a…9f2c`, and nothing of a short one.
 pub fn mask(key: &SecretString) -> String {
     let chars: Vec<char> = key.expose_secret().chars().collect();

@@ -258,6 +258,14 @@ impl Registry {
             .map(|(_, known)| known)
     }
 
+    /// The providers that have a key, and where they are.
+    pub fn addresses(&self) -> Vec<(String, String)> {
+        let keyed = self.providers.iter().filter(|(_, p)| p.found().is_some());
+        keyed
+            .map(|(id, provider)| (id.clone(), provider.base().to_owned()))
+            .collect()
+    }
+
     /// Ids of all providers.
     pub fn providers(&self) -> impl Iterator<Item = &str> {
         self.providers

@@ -4,17 +4,41 @@
 
 const MOST: usize = 1_000;
 
+/// An earlier prompt.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Past {
+    /// What was said.
+    pub text: String,
+    /// The project it was said in, for the eye; empty for this one.
+    pub place: String,
+}
+
+impl Past {
+    /// One of this project.
+    pub fn here(text: &str) -> Self {
+        Self {
+            text: text.to_owned(),
+            place: String::new(),
+        }
+    }
+
+    /// True if it was said in this project.
+    pub const fn is_here(&self) -> bool {
+        self.place.is_empty()
+    }
+}
+
 /// Earlier prompts, oldest first, and where the user is in them.
 #[derive(Debug, Clone, Default)]
 pub struct History {
-    entries: Vec<String>,
+    entries: Vec<Past>,
     at: Option<usize>,
     draft: String,
 }
 
 impl History {
     /// Takes in what was kept from earlier sessions; it goes before what was sent since the start.
-    pub fn load(&mut self, mut older: Vec<String>) {
+    pub fn load(&mut self, mut older: Vec<Past>) {
         older.append(&mut self.entries);
         let excess = older.len().saturating_sub(MOST);
         older.drain(..excess);
@@ -24,13 +48,13 @@ impl History {
     /// Adds a prompt; false if it is empty or the same as the last one.
     pub fn add(&mut self, prompt: &str) -> bool {
         self.at = None;
-        if prompt.trim().is_empty() || self.entries.last().is_some_and(|last| last == prompt) {
+        if prompt.trim().is_empty() || self.entries.last().is_some_and(|last| last.text == prompt) {
             return false;
         }
         if self.entries.len() >= MOST {
             self.entries.remove(0);
         }
-        self.entries.push(prompt.to_owned());
+        self.entries.push(Past::here(prompt));
         true
     }
 
@@ -44,7 +68,7 @@ impl History {
             Some(at) => at.checked_sub(1)?,
         };
         self.at = Some(next);
-        self.entries.get(next).cloned()
+        self.entries.get(next).map(|past| past.text.clone())
     }
 
     /// The prompt after; the draft at the end.
@@ -52,7 +76,7 @@ impl History {
         let next = self.at? + 1;
         if next < self.entries.len() {
             self.at = Some(next);
-            return self.entries.get(next).cloned();
+            return self.entries.get(next).map(|past| past.text.clone());
         }
         self.at = None;
         Some(std::mem::take(&mut self.draft))
@@ -69,7 +93,7 @@ impl History {
     }
 
     /// All, oldest first.
-    pub fn entries(&self) -> &[String] {
+    pub fn entries(&self) -> &[Past] {
         &self.entries
     }
 }
@@ -84,7 +108,7 @@ mod tests {
         assert!(history.add("one"));
         assert!(history.add("two"));
         assert!(!history.add("two"), "no repeats");
-        history.load(vec!["zero".to_owned()]);
+        history.load(vec![Past::here("zero")]);
         assert_eq!(history.older("draft").as_deref(), Some("two"));
         assert_eq!(history.older("").as_deref(), Some("one"));
         assert_eq!(history.older("").as_deref(), Some("zero"));

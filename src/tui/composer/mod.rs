@@ -3,19 +3,23 @@
 //! `update` drives it with actions, `view::composer` draws it. Pure data: what must happen outside
 //! (finding files, keeping history) is told to `update` by return values.
 
+pub mod attach;
 pub mod buffer;
 pub mod burst;
 pub mod history;
 pub mod layout;
+pub mod offers;
 pub mod popup;
 mod undo;
 pub mod vim;
 
 use unicode_width::UnicodeWidthStr;
 
+use attach::{Chip, Picture, mime};
 use buffer::{Buffer, CHIP_BASE, Row, chip_id};
 use burst::Burst;
 use history::History;
+use offers::Offers;
 use popup::Popup;
 use vim::{Mode, Vim};
 
@@ -39,7 +43,9 @@ pub struct Composer {
     pub popup: Option<Popup>,
     /// Vim's keys, if they are switched on.
     pub vim: Option<Vim>,
-    chips: Vec<String>,
+    /// Commands and skills that can be completed.
+    pub offers: Offers,
+    chips: Vec<Chip>,
     mentions: Vec<String>,
     stash: Option<String>,
     /// The start of a token whose list the user closed: it stays closed.
@@ -67,7 +73,7 @@ impl Composer {
         let mut out = String::with_capacity(text.len());
         for c in text.chars() {
             match chip_id(c).and_then(|id| self.chips.get(id)) {
-                Some(content) => out.push_str(content),
+                Some(chip) => out.push_str(&chip.sent()),
                 None => out.push(c),
             }
         }
@@ -81,31 +87,41 @@ impl Composer {
             .any(|c| c.is_control() && c != '\n' && c != '\t');
         let reserved = text.chars().any(|c| chip_id(c).is_some());
         let long = text.chars().count() > CHIP_CHARS || text.lines().count() > CHIP_LINES;
-        let chip = u32::try_from(self.chips.len())
-            .ok()
-            .and_then(|n| char::from_u32(CHIP_BASE + n));
-        match chip {
-            Some(chip) if long || hidden || reserved => {
-                self.chips.push(text.to_owned());
-                self.buffer.insert(chip.encode_utf8(&mut [0; 4]));
-            }
-            _ => self
-                .buffer
-                .insert(&text.replace(|c| chip_id(c).is_some(), "")),
+        if long || hidden || reserved {
+            self.push(Chip::Text(text.to_owned()));
+        } else {
+            self.buffer.insert(text);
+        }
+    }
+
+    /// Takes a picture in, where the cursor stands.
+    pub fn attach(&mut self, mut picture: Picture) {
+        let (stem, ending) = match picture.name.rsplit_once('.') {
+            Some((stem, ending)) => (stem.to_owned(), format!(".{ending}")),
+            None => (picture.name.clone(), String::new()),
+        };
+        let taken = |name: &str, chips: &[Chip]| {
+            let is = |chip: &Chip| matches!(chip, Chip::Picture(other) if other.name == name);
+            chips.iter().any(is)
+        };
+        let mut number = 2;
+        while taken(&picture.name, &self.chips) {
+            picture.name = format!("{stem}-{number}{ending}");
+            number += 1;
+        }
+        self.push(Chip::Picture(picture));
+    }
+
+    fn push(&mut self, chip: Chip) {
+        if let Some(sign) = chip_sign(self.chips.len()) {
+            self.chips.push(chip);
+            self.buffer.insert(sign.encode_utf8(&mut [0; 4]));
         }
     }
 
     /// How a chip reads.
     pub fn chip_label(&self, id: usize) -> String {
-        let Some(content) = self.chips.get(id) else {
-            return String::new();
-        };
-        let (lines, chars) = (content.lines().count().max(1), content.chars().count());
-        if lines > 1 {
-            format!("[pasted {lines} lines]")
-        } else {
-            format!("[pasted {chars} characters]")
-        }
+        self.chips.get(id).map(Chip::label).unwrap_or_default()
     }
 
     /// The text wrapped to `width` columns.
@@ -120,11 +136,44 @@ impl Composer {
 
     /// Replaces the text, e.g. by an earlier prompt or what the editor wrote.
     pub fn set(&mut self, text: &str) {
-        self.buffer.set(&text.replace(|c| chip_id(c).is_some(), ""));
+        let mut text = text.replace(|c| chip_id(c).is_some(), "");
+        // Pictures stay what they are on their way through an editor or the queue.
+        for (id, chip) in self.chips.iter().enumerate() {
+            if let (Chip::Picture(picture), Some(sign)) = (chip, chip_sign(id)) {
+                text = text.replacen(&picture.mark(), sign.encode_utf8(&mut [0; 4]), 1);
+            }
+        }
+        self.buffer.set(&text);
         self.popup = None;
         if let Some(vim) = &mut self.vim {
             vim.deselect();
         }
+    }
+
+    /// Puts a prompt back to be edited, with its pictures and mentions.
+    pub fn restore(&mut self, input: &PromptInput) {
+        for file in &input.files {
+            match &file.source {
+                FileSource::Path(path) if file.name.starts_with('$') => {
+                    // A skill is named in the text.
+                    debug_assert!(!path.is_empty());
+                }
+                FileSource::Path(path) if !input.text.contains(&format!("[{}]", file.name)) => {
+                    self.mention(path);
+                }
+                source => self.chips.push(Chip::Picture(Picture {
+                    name: file.name.clone(),
+                    mime: file.mime.clone(),
+                    path: match source {
+                        FileSource::Path(path) => path.clone(),
+                        FileSource::Blob(blob) => blob.0.clone(),
+                    },
+                    bytes: 0,
+                    pixels: None,
+                })),
+            }
+        }
+        self.set(&input.text);
     }
 
     /// The bytes that vim's visual mode holds.
@@ -141,8 +190,7 @@ impl Composer {
 
     /// Takes the text out as a prompt, with the files it mentions; it becomes part of the history.
     pub fn take(&mut self) -> PromptInput {
-        let text = self.expanded();
-        let files = self.mentioned(&text);
+        let PromptInput { text, files } = self.peek();
         self.buffer.take();
         if let Some(vim) = &mut self.vim {
             vim.reset();
@@ -159,7 +207,13 @@ impl Composer {
     /// The prompt that is written now, left in place.
     pub fn peek(&self) -> PromptInput {
         let text = self.expanded();
-        let files = self.mentioned(&text);
+        let mut files = self.mentioned(&text);
+        files.extend(self.offers.named(&text));
+        let signs = self.buffer.text().chars().filter_map(chip_id);
+        files.extend(signs.filter_map(|id| match self.chips.get(id)? {
+            Chip::Picture(picture) => Some(picture.part()),
+            Chip::Text(_) => None,
+        }));
         PromptInput { text, files }
     }
 
@@ -219,8 +273,8 @@ impl Composer {
 
     /// Opens, narrows or closes the list for the token at the cursor. A query for files that must be
     /// asked comes back, with its generation.
-    pub fn refresh_popup(&mut self, recent: &[String]) -> Option<(String, u64)> {
-        let token = popup::token(self.buffer.text(), self.buffer.cursor());
+    pub fn refresh_popup(&mut self) -> Option<(String, u64)> {
+        let token = popup::token(self.buffer.text(), self.buffer.cursor(), &self.offers);
         if self.closed_at.is_some() && self.closed_at != token.as_ref().map(|t| t.range.start) {
             self.closed_at = None;
         }
@@ -229,7 +283,7 @@ impl Composer {
             return None;
         };
         let old = self.popup.take();
-        let (popup, ask) = popup::open(token, old, recent, &mut self.generation);
+        let (popup, ask) = popup::open(token, old, &self.offers, &mut self.generation);
         self.popup = popup;
         ask
     }
@@ -240,24 +294,10 @@ impl Composer {
     }
 }
 
-/// Media type of a path by its name: enough to tell images and folders from text.
-fn mime(path: &str) -> &'static str {
-    if path.ends_with('/') {
-        return "inode/directory";
-    }
-    match path
-        .rsplit('.')
-        .next()
-        .map(str::to_ascii_lowercase)
-        .as_deref()
-    {
-        Some("png") => "image/png",
-        Some("jpg" | "jpeg") => "image/jpeg",
-        Some("gif") => "image/gif",
-        Some("webp") => "image/webp",
-        Some("pdf") => "application/pdf",
-        _ => "text/plain",
-    }
+/// The character that stands for a chip.
+fn chip_sign(id: usize) -> Option<char> {
+    let code = u32::try_from(id).ok()?.checked_add(CHIP_BASE)?;
+    char::from_u32(code).filter(|sign| chip_id(*sign).is_some())
 }
 
 #[cfg(test)]
@@ -311,5 +351,42 @@ mod tests {
         assert_eq!(composer.take().text, "other");
         assert!(composer.unstash());
         assert_eq!(composer.expanded().len(), 2_000);
+    }
+
+    fn shot() -> Picture {
+        Picture {
+            name: "shot.png".to_owned(),
+            mime: "image/png".to_owned(),
+            path: "/tmp/shot.png".to_owned(),
+            bytes: 2_048,
+            pixels: None,
+        }
+    }
+
+    #[test]
+    fn a_picture_is_a_chip_a_mark_in_the_text_and_a_file() {
+        let mut composer = Composer::default();
+        composer.buffer.insert("why is ");
+        composer.attach(shot());
+        composer.buffer.insert(" unlike ");
+        composer.attach(shot());
+        assert_eq!(composer.chip_label(0), "[shot.png 2 KB]");
+        let input = composer.take();
+        assert_eq!(input.text, "why is [shot.png] unlike [shot-2.png]");
+        let names: Vec<&str> = input.files.iter().map(|f| f.name.as_str()).collect();
+        assert_eq!(names, ["shot.png", "shot-2.png"]);
+        composer.restore(&input);
+        assert_eq!(composer.peek(), input, "as it was, to be edited");
+        composer.buffer.delete_back();
+        assert_eq!(composer.peek().files.len(), 1);
+    }
+
+    #[test]
+    fn a_picture_survives_the_editor() {
+        let mut composer = Composer::default();
+        composer.attach(shot());
+        let edited = format!("{} and more", composer.expanded());
+        composer.set(&edited);
+        assert_eq!(composer.take().files.len(), 1);
     }
 }

@@ -1,10 +1,12 @@
-//! The list above the composer: slash commands and `@` files.
+//! The list above the composer: slash commands, `@` files, `$` skills.
 //!
-//! Both are the same list over different entries. Commands come from the one command table; files
+//! All are the same list over different entries. Commands come from the one command table and the
+//! user's own files; files
 //! are asked for with a generation, so that late answers to an older query are dropped.
 
 use std::ops::Range;
 
+use super::offers::Offers;
 use crate::tui::command;
 use crate::tui::fuzzy;
 
@@ -19,6 +21,19 @@ pub enum Kind {
     Commands,
     /// Files of the worktree.
     Files,
+    /// Skills.
+    Skills,
+}
+
+impl Kind {
+    /// The sign that begins a word of this kind.
+    pub const fn sign(self) -> &'static str {
+        match self {
+            Self::Commands => "/",
+            Self::Files => "@",
+            Self::Skills => "$",
+        }
+    }
 }
 
 /// The word at the cursor that a list completes.
@@ -102,8 +117,8 @@ fn item(name: &str, detail: &str) -> Item {
     }
 }
 
-/// The word at the cursor if a list completes it: `/word` at the start, `@path` anywhere.
-pub fn token(text: &str, cursor: usize) -> Option<Token> {
+/// The word at the cursor if a list completes it: `/word` at the start, `@path` and `$skill` anywhere.
+pub fn token(text: &str, cursor: usize, offers: &Offers) -> Option<Token> {
     let before = text.get(..cursor)?;
     let word = before
         .rsplit(char::is_whitespace)
@@ -112,11 +127,22 @@ pub fn token(text: &str, cursor: usize) -> Option<Token> {
     let start = before.len() - word.len();
     if let Some(query) = word.strip_prefix('/')
         && start == 0
-        && command::is_word(query)
+        && (command::is_word(query) || offers.commands.iter().any(|c| c.name.starts_with(query)))
     {
         return Some(Token {
             kind: Kind::Commands,
             range: 0..cursor,
+            query: query.to_owned(),
+        });
+    }
+    if let Some(query) = word.strip_prefix('$')
+        && !offers.skills.is_empty()
+        && !text.starts_with('!')
+        && command::is_word(query)
+    {
+        return Some(Token {
+            kind: Kind::Skills,
+            range: start..cursor,
             query: query.to_owned(),
         });
     }
@@ -133,14 +159,17 @@ pub fn token(text: &str, cursor: usize) -> Option<Token> {
 pub fn open(
     token: Token,
     old: Option<Popup>,
-    recent: &[String],
+    offers: &Offers,
     generation: &mut u64,
 ) -> (Option<Popup>, Option<(String, u64)>) {
     let Token { kind, range, query } = token;
     let same = old.filter(|old| old.kind == kind && old.token.start == range.start);
     match kind {
-        Kind::Commands => {
-            let items = commands(&query, recent);
+        Kind::Commands | Kind::Skills => {
+            let items = match kind {
+                Kind::Skills => skills(&query, offers),
+                _ => commands(&query, offers),
+            };
             let kept = same
                 .filter(|old| old.query == query)
                 .map_or(0, |old| old.selected);
@@ -180,34 +209,51 @@ pub fn open(
     }
 }
 
-fn commands(query: &str, recent: &[String]) -> Vec<Item> {
-    let mut table: Vec<_> = command::TABLE.iter().collect();
+fn skills(query: &str, offers: &Offers) -> Vec<Item> {
+    let table = offers.skills.iter();
+    matching(
+        query,
+        &table
+            .map(|s| (s.name.as_str(), s.description.as_str()))
+            .collect::<Vec<_>>(),
+    )
+}
+
+fn commands(query: &str, offers: &Offers) -> Vec<Item> {
+    let built_in = command::TABLE.iter().map(|row| (row.name, row.says));
+    let own = offers
+        .commands
+        .iter()
+        .map(|c| (c.name.as_str(), c.description.as_str()));
+    let mut table: Vec<(&str, &str)> = built_in.chain(own).collect();
     // Recent ones first; the sort is stable, so the rest keeps the table's order.
     table.sort_by_key(|row| {
-        recent
-            .iter()
-            .rev()
-            .position(|r| r == row.name)
-            .unwrap_or(usize::MAX)
+        let mut recent = offers.recent.iter().rev();
+        recent.position(|r| r == row.0).unwrap_or(usize::MAX)
     });
-    let names: Vec<&str> = table.iter().map(|row| row.name).collect();
+    matching(query, &table)
+}
+
+/// The entries whose names, or else whose descriptions, match; best first.
+fn matching(query: &str, table: &[(&str, &str)]) -> Vec<Item> {
+    let names: Vec<&str> = table.iter().map(|row| row.0).collect();
     let mut items: Vec<Item> = fuzzy::rank(query, &names, MOST)
         .into_iter()
         .map(|hit| Item {
             marks: hit.marks,
-            ..item(names[hit.index], table[hit.index].says)
+            ..item(names[hit.index], table[hit.index].1)
         })
         .collect();
     if !query.is_empty() {
         // A beginning is what most people type: such names go before scattered matches.
         items.sort_by_key(|item| !item.name.starts_with(query));
-        let says: Vec<&str> = table.iter().map(|row| row.says).collect();
+        let says: Vec<&str> = table.iter().map(|row| row.1).collect();
         for hit in fuzzy::rank(query, &says, MOST)
             .into_iter()
             .filter(|_| query.len() > 2)
         {
             if !items.iter().any(|item| item.name == names[hit.index]) {
-                items.push(item(names[hit.index], table[hit.index].says));
+                items.push(item(names[hit.index], table[hit.index].1));
             }
         }
     }
@@ -219,8 +265,11 @@ mod tests {
     use super::*;
 
     fn names(query: &str, recent: &[&str]) -> Vec<String> {
-        let recent: Vec<String> = recent.iter().map(|r| (*r).to_owned()).collect();
-        commands(query, &recent)
+        let offers = Offers {
+            recent: recent.iter().map(|r| (*r).to_owned()).collect(),
+            ..Offers::default()
+        };
+        commands(query, &offers)
             .into_iter()
             .map(|i| i.name)
             .collect()
@@ -228,6 +277,8 @@ mod tests {
 
     #[test]
     fn a_token_is_a_command_only_at_the_start_and_a_file_anywhere() {
+        let offers = Offers::default();
+        let token = |text: &str, cursor| token(text, cursor, &offers);
         assert_eq!(token("/he", 3).map(|t| t.kind), Some(Kind::Commands));
         assert_eq!(token("a /he", 5), None);
         assert_eq!(token("/usr/bin", 8), None);
@@ -249,13 +300,15 @@ mod tests {
     #[test]
     fn an_answer_to_an_older_query_is_dropped() {
         let mut generation = 0;
+        let offers = Offers::default();
+        let token = |text: &str, cursor| token(text, cursor, &offers);
         let first = token("@a", 2).expect("a token");
-        let (popup, ask) = open(first, None, &[], &mut generation);
+        let (popup, ask) = open(first, None, &offers, &mut generation);
         assert_eq!(ask, Some(("a".to_owned(), 1)));
         let (popup, ask) = open(
             token("@ab", 3).expect("a token"),
             popup,
-            &[],
+            &offers,
             &mut generation,
         );
         assert_eq!(ask, Some(("ab".to_owned(), 2)));

@@ -5,8 +5,11 @@
 
 pub mod diff;
 pub mod help;
+pub mod history;
 pub mod inspector;
 pub mod pager;
+pub mod palette;
+pub mod permissions;
 pub mod picker;
 pub mod queue;
 pub mod rewind;
@@ -19,13 +22,15 @@ pub mod undo;
 use ratatui::buffer::Buffer as Cells;
 use ratatui::layout::{Position, Rect};
 
+use super::command::Command;
 use super::composer::buffer::Buffer;
+use super::composer::history::Past;
 use super::input::Key;
 use super::keymap::{Action, Context, Keymap};
 use super::state::State;
 use super::view::row::Row;
 use crate::protocol::event::ModelChoice;
-use crate::protocol::{MessageId, Millis, Op, QueueItem, SessionId, SessionSummary};
+use crate::protocol::{Effort, MessageId, Millis, Op, QueueItem, SessionId, SessionSummary};
 
 /// What a layer wants to happen.
 #[derive(Debug, Clone)]
@@ -49,6 +54,10 @@ pub enum Intent {
     Theme(String),
     /// Another layer on top.
     Open(Box<Overlay>),
+    /// Carry out a slash command.
+    Run(Command),
+    /// Do what a key would do.
+    Do(Action),
     /// The layer below goes too.
     CloseBelow,
     /// Take an earlier prompt up again: sending it makes a branch where it stood.
@@ -104,6 +113,10 @@ pub enum Overlay {
     Queue(queue::QueueView),
     /// The transcript of the subagent that the state holds open.
     Subagent,
+    /// Earlier prompts.
+    History(history::HistoryView),
+    /// Permission rules.
+    Permissions(permissions::PermissionsView),
 }
 
 /// Keys and commands, from the tables.
@@ -118,13 +131,13 @@ impl Overlay {
     }
 
     /// The model picker; its entries come with `models_came`.
-    pub fn models() -> Self {
-        Self::Picker(picker::Picker::models())
+    pub fn models(effort: Option<Effort>) -> Self {
+        Self::Picker(picker::Picker::models(effort))
     }
 
-    /// Earlier prompts.
-    pub fn history(entries: &[String]) -> Self {
-        Self::Picker(picker::Picker::history(entries))
+    /// Earlier prompts; what is written begins the search.
+    pub fn history(entries: &[Past], draft: &str) -> Self {
+        Self::History(history::HistoryView::new(entries, draft))
     }
 
     /// A key.
@@ -141,6 +154,8 @@ impl Overlay {
             Self::Inspector(layer) => layer.key(key, keys),
             Self::Queue(layer) => layer.key(key, keys),
             Self::Subagent => Outcome::Ignored,
+            Self::History(layer) => layer.key(key, keys),
+            Self::Permissions(layer) => layer.key(key, keys),
         }
     }
 
@@ -148,6 +163,7 @@ impl Overlay {
     pub fn paste(&mut self, text: &str) -> Option<Op> {
         match self {
             Self::Picker(layer) => layer.paste(text),
+            Self::History(layer) => layer.paste(text),
             Self::Sessions(layer) => {
                 layer.paste(text);
                 return layer.wants();
@@ -172,6 +188,8 @@ impl Overlay {
             Self::Inspector(layer) => layer.scroll(delta),
             Self::Queue(layer) => layer.step(delta.signum()),
             Self::Subagent => {}
+            Self::History(layer) => layer.step(delta.signum()),
+            Self::Permissions(layer) => layer.step(delta.signum()),
         }
     }
 
@@ -218,6 +236,8 @@ impl Overlay {
             Self::Queue(layer) => layer.draw(state, area, buf),
             // It changes the state's caches: see `subagent::draw`.
             Self::Subagent => None,
+            Self::History(layer) => layer.draw(state, area, buf),
+            Self::Permissions(layer) => layer.draw(state, area, buf),
         }
     }
 }

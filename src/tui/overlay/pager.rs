@@ -45,6 +45,11 @@ impl Pager {
         }
     }
 
+    /// True if this is its title.
+    pub fn is(&self, title: &str) -> bool {
+        self.title == title
+    }
+
     /// Moves by rows.
     pub fn scroll(&mut self, delta: isize) {
         let last = self.lines.len().saturating_sub(1);

@@ -1,4 +1,4 @@
-//! One fuzzy list for models, themes, earlier prompts and choices.
+//! One fuzzy list for models, themes, commands and choices.
 //!
 //! The entries carry what choosing them does, so a picker needs no code per use but its making.
 
@@ -6,8 +6,8 @@ use ratatui::buffer::Buffer as Cells;
 use ratatui::layout::{Position, Rect};
 
 use super::{Frame, Intent, Outcome, draw_field, edit_line, footer};
-use crate::protocol::Op;
 use crate::protocol::event::ModelChoice;
+use crate::protocol::{Effort, Op};
 use crate::tui::composer::buffer::Buffer;
 use crate::tui::fuzzy::{self, Hit};
 use crate::tui::input::Key;
@@ -49,6 +49,8 @@ pub struct Picker {
     hits: Vec<Hit>,
     selected: usize,
     waiting: bool,
+    /// The reasoning effort, beside the models.
+    effort: Option<Effort>,
 }
 
 impl Picker {
@@ -62,6 +64,7 @@ impl Picker {
             hits: Vec::new(),
             selected: 0,
             waiting: false,
+            effort: None,
         };
         picker.filter();
         picker
@@ -75,21 +78,18 @@ impl Picker {
     }
 
     /// Models, usable ones first.
-    pub fn models() -> Self {
-        Self::waiting(Kind::Models, "Models")
+    pub fn models(effort: Option<Effort>) -> Self {
+        Self {
+            effort,
+            ..Self::waiting(Kind::Models, "Models")
+        }
     }
 
-    /// Earlier prompts, newest first.
-    pub fn history(prompts: &[String]) -> Self {
-        let entries = prompts.iter().rev().map(|prompt| Entry {
-            label: prompt.lines().next().unwrap_or_default().to_owned(),
-            detail: match prompt.lines().count() {
-                0 | 1 => String::new(),
-                lines => format!("{lines} lines"),
-            },
-            intents: vec![Intent::Compose(prompt.clone())],
-        });
-        Self::new(Kind::Other, "Earlier prompts", entries.collect())
+    /// The next effort: the model's own, then from none to the most.
+    fn next_effort(&self) -> Option<Effort> {
+        let at = |effort| Effort::ALL.iter().position(|(e, _)| *e == effort);
+        let next = self.effort.and_then(at).map_or(0, |at| at + 1);
+        Effort::ALL.get(next).map(|(effort, _)| *effort)
     }
 
     /// Themes with a live preview.
@@ -162,7 +162,15 @@ impl Picker {
 
     /// A key.
     pub fn key(&mut self, key: Key, keys: &Keymap) -> Outcome {
-        match keys.action(&[Context::List], key) {
+        let contexts: &[Context] = match self.kind {
+            Kind::Models => &[Context::Models, Context::List],
+            _ => &[Context::List],
+        };
+        match keys.action(contexts, key) {
+            Some(Action::EffortNext) => {
+                self.effort = self.next_effort();
+                return Outcome::Emit(vec![Intent::Op(Op::SetEffort(self.effort))]);
+            }
             Some(Action::ListUp) => self.step(-1),
             Some(Action::ListDown) => self.step(1),
             Some(Action::ListPageUp) => self.page(-10),
@@ -192,10 +200,20 @@ impl Picker {
         let frame = Frame::of(area);
         let theme = &state.theme;
         let count = format!("{} of {}", self.hits.len(), self.entries.len());
-        Row::new()
+        let mut title = Row::new()
             .text(self.title, theme.bold())
-            .right(&count, theme.dim())
-            .draw(frame.title, buf);
+            .right(&count, theme.dim());
+        if self.kind == Kind::Models {
+            let named = |effort| Effort::ALL.iter().find(|(e, _)| *e == effort);
+            let effort = self
+                .effort
+                .and_then(named)
+                .map_or("default", |(_, name)| name);
+            title = title
+                .right("   effort ", theme.dim())
+                .right(&format!("{effort} ▾"), theme.accent());
+        }
+        title.draw(frame.title, buf);
         let cursor = draw_field("", &self.query, state, frame.body, buf);
         let list = Rect {
             y: (frame.body.y + 2).min(frame.body.bottom()),
@@ -203,7 +221,10 @@ impl Picker {
             ..frame.body
         };
         self.draw_list(state, list, buf);
-        let hints = [(Action::ListDown, "down"), (Action::ListAccept, "choose")];
+        let mut hints = vec![(Action::ListDown, "down"), (Action::ListAccept, "choose")];
+        if self.kind == Kind::Models {
+            hints.push((Action::EffortNext, "effort"));
+        }
         footer(state, &hints, Action::ListClose).draw(frame.footer, buf);
         cursor
     }

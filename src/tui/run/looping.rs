@@ -1,5 +1,6 @@
 //! The loop: input first, then signals, the agent, timers; drain what waits, draw once.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -11,9 +12,10 @@ use super::frames::Frames;
 use super::screen::Screen;
 use super::signals::{Asked, Signals};
 use super::stdin::Stdin;
-use super::{AgentLink, Exit, Next, TuiError, editor, farewell, now};
+use super::{AgentLink, Exit, Next, TuiError, editor, farewell, now, pictures};
 use crate::protocol::link::Inbox;
 use crate::protocol::{Event, Op, Phase};
+use crate::tui::composer::attach::Picture;
 use crate::tui::input::{Input, Parser};
 use crate::tui::state::State;
 use crate::tui::term::osc::{self, Clipboard};
@@ -34,6 +36,7 @@ pub(super) struct Parts {
     pub(super) screen: Screen,
     pub(super) parser: Parser,
     pub(super) initial_prompt: Option<String>,
+    pub(super) pictures: Option<PathBuf>,
 }
 
 struct Looping {
@@ -44,6 +47,9 @@ struct Looping {
     link: Link,
     clipboard: Clipboard,
     initial_prompt: Option<String>,
+    pictures: Option<PathBuf>,
+    /// The clipboard is being asked for a picture.
+    pasting: Option<oneshot::Receiver<Result<Picture, String>>>,
     /// True if no event waited when they were looked at last.
     drained: bool,
     /// The screen changes by itself then.
@@ -67,6 +73,7 @@ struct Link {
     ops: Option<crate::protocol::link::OpSender>,
     waiting: Vec<Op>,
     remember: Option<super::Remember>,
+    keep_hints: Option<super::KeepHints>,
 }
 
 impl Link {
@@ -111,6 +118,11 @@ pub(super) async fn run(parts: Parts, connect: super::Connect) -> Result<Exit, T
                 inbox = looping.connected(link.ok());
             }
             () = wake.notified() => looping.highlighted(),
+            picture = pasted(&mut looping.pasting) => {
+                looping.pasting = None;
+                looping.tell(Msg::Pictures(picture.map(|picture| vec![picture])));
+                looping.frames.now(Instant::now());
+            }
             () = sleep_until(deadline.unwrap_or_else(Instant::now).into()), if deadline.is_some() => {
                 looping.time_passed();
             }
@@ -136,6 +148,18 @@ async fn receive(inbox: &mut Option<Inbox>) -> Vec<Event> {
     }
 }
 
+/// The picture that the clipboard gave; never, while it is not asked.
+async fn pasted(
+    asked: &mut Option<oneshot::Receiver<Result<Picture, String>>>,
+) -> Result<Picture, String> {
+    match asked {
+        Some(answer) => answer
+            .await
+            .unwrap_or_else(|_| Err("The clipboard could not be asked.".to_owned())),
+        None => std::future::pending().await,
+    }
+}
+
 impl Looping {
     fn new(parts: Parts) -> Self {
         Self {
@@ -146,6 +170,8 @@ impl Looping {
             link: Link::default(),
             clipboard: Clipboard::default(),
             initial_prompt: parts.initial_prompt,
+            pictures: parts.pictures,
+            pasting: None,
             drained: false,
             tick: None,
             escape: None,
@@ -264,10 +290,11 @@ impl Looping {
         self.state.zone = zone;
         self.link.ops = Some(link.ops);
         self.link.remember = link.remember;
+        self.link.keep_hints = link.keep_hints;
         for op in std::mem::take(&mut self.link.waiting) {
             self.link.send(op);
         }
-        self.tell(Msg::Connected(link.history));
+        self.tell(Msg::Connected(Box::new(link.known)));
         if let Some(prompt) = self.initial_prompt.take() {
             self.tell(Msg::Submit(prompt));
         }
@@ -390,9 +417,24 @@ impl Looping {
                     remember(&prompt);
                 }
             }
+            Effect::SaveHints => {
+                if let Some(keep) = &mut self.link.keep_hints {
+                    keep(self.state.hints.uses());
+                }
+            }
+            Effect::PasteImage => self.paste_image(),
+            Effect::Attach { paths, text } => {
+                let found = pictures::dropped(&paths, &self.worktree(), home().as_deref());
+                self.tell(match found {
+                    Some(pictures) => Msg::Pictures(Ok(pictures)),
+                    None => Msg::PlainPaste(text),
+                });
+            }
             Effect::Notify(what) => {
                 let what = format!("dunlin: {what}");
-                self.screen.also(&osc::notification(&Safe::strip(&what)));
+                let kitty = std::env::var_os("KITTY_WINDOW_ID").is_some();
+                self.screen
+                    .also(&osc::notification(&Safe::strip(&what), kitty));
             }
         }
     }
@@ -408,14 +450,33 @@ impl Looping {
         result
     }
 
+    /// The session's worktree; the folder we are in until there is one.
+    fn worktree(&self) -> PathBuf {
+        let info = self.state.session.info.as_ref();
+        info.map(|info| PathBuf::from(&info.worktree))
+            .unwrap_or_default()
+    }
+
+    /// Asks the clipboard on a thread of its own: its owner may take its time.
+    fn paste_image(&mut self) {
+        if self.pasting.is_some() {
+            return;
+        }
+        let (found, asked) = oneshot::channel();
+        let folder = self.pictures.clone();
+        let started = std::thread::Builder::new()
+            .name("clipboard".to_owned())
+            .spawn(move || {
+                let get = |name: &str| std::env::var(name).ok();
+                drop(found.send(pictures::clipboard(&get, folder.as_deref())));
+            });
+        if started.is_ok() {
+            self.pasting = Some(asked);
+        }
+    }
+
     fn open_file(&mut self, path: &str, line: Option<u32>) {
-        let worktree = self
-            .state
-            .session
-            .info
-            .as_ref()
-            .map(|info| info.worktree.clone());
-        let full = std::path::Path::new(&worktree.unwrap_or_default()).join(path);
+        let full = self.worktree().join(path);
         let opened = self.lend(|| editor::open(&full.to_string_lossy(), line));
         if let Err(why) = opened {
             self.tell(Msg::Edited(Err(why)));
@@ -433,4 +494,9 @@ impl Looping {
         }
         self.tell(Msg::Copied(known));
     }
+}
+
+/// The user's home folder.
+fn home() -> Option<PathBuf> {
+    std::env::var_os("HOME").map(PathBuf::from)
 }

@@ -7,6 +7,7 @@ pub mod editor;
 pub mod farewell;
 pub mod frames;
 mod looping;
+mod pictures;
 mod screen;
 mod signals;
 mod stdin;
@@ -18,6 +19,7 @@ use super::input::Parser;
 use super::state::{self, State, Terminal};
 use super::term::guard::Guard;
 use super::theme::ColourDepth;
+use super::update::Known;
 use crate::config::used::UiSettings;
 use crate::protocol::Millis;
 use crate::protocol::link::{Inbox, OpSender};
@@ -27,6 +29,9 @@ pub type Connect = Box<dyn FnOnce() -> AgentLink + Send>;
 
 /// Keeps a prompt for later sessions.
 pub type Remember = Box<dyn FnMut(&str) + Send>;
+
+/// Keeps how often hints were used.
+pub type KeepHints = Box<dyn FnMut(&std::collections::BTreeMap<String, u32>) + Send>;
 
 /// What the interactive front end needs to start. Nothing here may take time to make.
 pub struct Start {
@@ -46,6 +51,10 @@ pub struct Start {
     pub scripted_notice: bool,
     /// The folder of the user's own themes.
     pub themes: Option<PathBuf>,
+    /// Where pictures of the clipboard are kept until they are sent; none for nowhere.
+    pub pictures: Option<PathBuf>,
+    /// Sentences about what is wrong with the user's keys.
+    pub problems: Vec<String>,
     /// Where stderr goes while the screen is ours; none for nowhere.
     pub stderr_log: Option<PathBuf>,
 }
@@ -64,10 +73,12 @@ pub struct AgentLink {
     pub ops: OpSender,
     /// Brings what happened.
     pub events: Inbox,
-    /// Prompts of earlier sessions, oldest first.
-    pub history: Vec<String>,
+    /// What was kept for the user.
+    pub known: Known,
     /// Keeps a prompt for later sessions; must not block for long.
     pub remember: Option<Remember>,
+    /// Keeps which hints the user needs no more; must not block for long.
+    pub keep_hints: Option<KeepHints>,
 }
 
 impl std::fmt::Debug for AgentLink {
@@ -116,11 +127,12 @@ pub fn run(start: Start) -> Result<Exit, TuiError> {
     if start.settings.plain || wants_lines() {
         return super::plain::run(start);
     }
-    let (themes, problems) = start
+    let (themes, mut problems) = start
         .themes
         .as_deref()
         .map(super::theme::user::load)
         .unwrap_or_default();
+    problems.extend(start.problems);
     let Start {
         settings,
         version,
@@ -168,6 +180,7 @@ pub fn run(start: Start) -> Result<Exit, TuiError> {
         screen,
         parser: Parser::default(),
         initial_prompt,
+        pictures: start.pictures,
     };
     let ended = runtime.block_on(looping::run(parts, connect));
     guard.leave();
@@ -182,10 +195,27 @@ pub(super) fn now() -> Millis {
     Millis::try_from(since.as_millis()).unwrap_or(Millis::MAX)
 }
 
-/// True if the environment asks for output that a screen reader can follow.
+/// True if the environment asks for output that a screen reader can follow, or one is at work on the
+/// console (speakup, brltty) or around us (Emacspeak).
 fn wants_lines() -> bool {
-    let get = |name| std::env::var(name).unwrap_or_default();
-    !matches!(get("ACCESSIBLE").as_str(), "" | "0") || get("TERM") == "dumb"
+    let get = |name: &str| std::env::var(name).unwrap_or_default();
+    let console = || {
+        let readers = [
+            "/sys/accessibility/speakup/synth",
+            "/run/brltty.pid",
+            "/run/brltty/brltty.pid",
+        ];
+        readers
+            .iter()
+            .any(|path| std::path::Path::new(path).exists())
+    };
+    reads_aloud(&get) || (get("TERM") == "linux" && console())
+}
+
+/// What the environment alone says about it.
+fn reads_aloud(get: &dyn Fn(&str) -> String) -> bool {
+    let asked = !matches!(get("ACCESSIBLE").as_str(), "" | "0" | "false");
+    asked || get("TERM") == "dumb" || !get("EMACSPEAK_DIR").is_empty()
 }
 
 /// Colours by the environment; `NO_COLOR` wins.
@@ -213,4 +243,18 @@ fn ascii_only() -> bool {
         .or_else(|| get("LANG"));
     let plain = locale.is_some_and(|name| name == "C" || name == "POSIX");
     plain || get("TERM").is_some_and(|term| term == "linux" || term == "vt100")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn screen_readers_and_dumb_terminals_get_lines() {
+        let with = |name: &'static str, value: &'static str| {
+            reads_aloud(&move |asked: &str| if asked == name { value } else { "" }.to_owned())
+        };
+        assert!(with("ACCESSIBLE", "1") && with("TERM", "dumb") && with("EMACSPEAK_DIR", "/e"));
+        assert!(!with("ACCESSIBLE", "0") && !with("TERM", "xterm-256color") && !with("LANG", "C"));
+    }
 }

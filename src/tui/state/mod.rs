@@ -3,6 +3,7 @@
 //! `run` makes it before the first frame, so making one costs microseconds and does no I/O.
 
 pub mod asks;
+pub mod hints;
 pub mod plan;
 pub mod subagents;
 
@@ -12,6 +13,7 @@ use jiff::tz::TimeZone;
 use ratatui::layout::Rect;
 
 use asks::Asks;
+use hints::Hints;
 use plan::Plan;
 
 use super::composer::Composer;
@@ -123,6 +125,8 @@ pub struct Start {
 pub struct KeyTimes {
     /// The last key that went into the composer.
     pub typed: Option<Millis>,
+    /// The last click: when, where, and the how many-th in a row.
+    pub click: Option<(Millis, (u16, u16), u8)>,
     /// The last Esc that found nothing to do.
     pub escape: Option<Millis>,
     /// The last ctrl+c or ctrl+d that found nothing to do.
@@ -172,8 +176,10 @@ pub struct State {
     pub flash: Option<Flash>,
     /// Times of keys.
     pub times: KeyTimes,
-    /// Commands used, oldest first.
-    pub recent_commands: Vec<String>,
+    /// What the user knows already.
+    pub hints: Hints,
+    /// Facts of the disk, for /status.
+    pub facts: Vec<(String, String)>,
     /// Closing: the agent is writing what is left.
     pub closing: bool,
     /// The agent is there.
@@ -192,7 +198,7 @@ impl State {
 
     /// The state before anything is known.
     pub fn new(settings: UiSettings, start: Start, terminal: Terminal) -> Self {
-        let keys = Keymap::new(&settings.keys);
+        let keys = Keymap::new(&settings.keys, &settings.key_places);
         let theme_name = settings.theme.clone();
         let mut state = Self {
             keys,
@@ -215,7 +221,8 @@ impl State {
             sending: None,
             flash: None,
             times: KeyTimes::default(),
-            recent_commands: Vec::new(),
+            hints: Hints::default(),
+            facts: Vec::new(),
             closing: false,
             connected: false,
             dragging: false,

@@ -25,9 +25,14 @@ pub fn title(text: &Safe) -> String {
     format!("\x1b]2;{}\x1b\\", capped(text, MOST_TITLE))
 }
 
-/// A desktop notification where the terminal can, and the bell.
-pub fn notification(text: &Safe) -> String {
-    format!("\x1b]9;{}\x1b\\\x07", capped(text, MOST_NOTE))
+/// A desktop notification where the terminal can, and the bell. `kitty`: it takes OSC 99.
+pub fn notification(text: &Safe, kitty: bool) -> String {
+    let text = capped(text, MOST_NOTE);
+    if kitty {
+        format!("\x1b]99;;{text}\x1b\\\x07")
+    } else {
+        format!("\x1b]9;{text}\x1b\\\x07")
+    }
 }
 
 /// Asks the terminal to put text on the clipboard; none if it is too long for that.
@@ -94,6 +99,13 @@ mod tests {
         );
         let long = title(&Safe::strip(&"x".repeat(10_000)));
         assert!(long.len() < 200);
+    }
+
+    #[test]
+    fn a_notification_is_one_string_whatever_it_says() {
+        let hostile = Safe::strip("done\x1b]52;c;ZXZpbA==\x07\nnow");
+        assert_eq!(notification(&hostile, false), "\x1b]9;done now\x1b\\\x07");
+        assert_eq!(notification(&hostile, true), "\x1b]99;;done now\x1b\\\x07");
     }
 
     #[test]

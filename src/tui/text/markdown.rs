@@ -5,7 +5,10 @@
 //! not exist for us: `stream` breaks them up, so that no later line can change an earlier block.
 
 pub mod code;
+mod plain;
 mod table;
+
+pub use plain::{last_code, plain};
 
 use pulldown_cmark::{CodeBlockKind, Event, HeadingLevel, Options, Parser, Tag, TagEnd};
 use ratatui::style::{Modifier, Style};
@@ -44,26 +47,6 @@ pub fn rows(text: &str, page: &Page<'_>) -> Vec<Row> {
     }
     writer.flush();
     writer.rows
-}
-
-/// What Markdown says without its marks: blocks on lines of their own.
-pub fn plain(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for event in Parser::new_ext(text, OPTIONS) {
-        match event {
-            Event::Text(text) | Event::Code(text) | Event::Html(text) | Event::InlineHtml(text) => {
-                out.push_str(&text);
-            }
-            Event::SoftBreak => out.push(' '),
-            Event::HardBreak
-            | Event::End(TagEnd::Paragraph | TagEnd::Heading(_) | TagEnd::Item) => {
-                out.push('\n');
-            }
-            Event::End(TagEnd::TableCell | TagEnd::TableRow | TagEnd::TableHead) => out.push('\n'),
-            _ => {}
-        }
-    }
-    out
 }
 
 /// A container whose prefix stands before what is in it.

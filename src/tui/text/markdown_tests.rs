@@ -122,3 +122,11 @@ fn nothing_in_markdown_smuggles_controls() {
         }
     }
 }
+
+#[test]
+fn the_last_code_block_and_the_plain_words_are_found() {
+    let text = "A **bold** word.\n\n```sh\nls\n```\n\n- two\n\n```rust\nfn x() {}\n```\ntail";
+    assert_eq!(last_code(text).as_deref(), Some("fn x() {}\n"));
+    assert_eq!(last_code("none"), None);
+    assert!(plain(text).starts_with("A bold word.\n"), "{}", plain(text));
+}

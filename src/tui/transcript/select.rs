@@ -12,7 +12,7 @@ use crate::tui::scroll::select::{self, Place, Selection};
 
 impl Transcript {
     /// The place under a column and row of the last area; gaps and blank rows mean the row below.
-    fn place(&self, column: u16, row: u16) -> Option<Place> {
+    pub(super) fn place(&self, column: u16, row: u16) -> Option<Place> {
         let mut rows = self.screen.iter().enumerate().skip(usize::from(row));
         let (at, (unit, row_of)) = rows.find_map(|(at, place)| {
             Some((at, place.and_then(|(unit, row)| Some((unit, row?)))?))
@@ -170,6 +170,23 @@ impl Transcript {
             Cell::Answer(answer) if !answer.stream.is_blank() => Some(answer.stream.text()),
             _ => None,
         })
+    }
+
+    /// The text of the cell in view: the first one on screen that begins there when scrolled up,
+    /// else the newest.
+    pub fn cell_text_in_view(&self) -> Option<String> {
+        let shown = |cell: &Cell| !is_hidden(cell);
+        if self.is_at_bottom() {
+            let newest = self.list.iter().rev().find(|e| shown(&e.cell))?;
+            return Some(newest.cell.text());
+        }
+        let begins = |place: &Option<(Unit, Option<usize>)>| {
+            let (unit, row) = (*place)?;
+            (unit.part == 0 && row == Some(0)).then_some(unit)
+        };
+        let first = self.screen.iter().find_map(begins);
+        let unit = first.or_else(|| self.screen.iter().find_map(|place| Some((*place)?.0)))?;
+        Some(self.list.get(self.list.index(unit.cell)?)?.cell.text())
     }
 
     /// The text of the cell at a row of the last area, for copying.

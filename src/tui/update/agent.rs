@@ -7,6 +7,7 @@ use super::super::overlay::Overlay;
 use super::super::overlay::diff::DiffView;
 use super::super::overlay::inspector::Inspector;
 use super::super::overlay::pager::Pager;
+use super::super::overlay::permissions::PermissionsView;
 use super::super::overlay::rewind::Rewind;
 use super::super::overlay::undo::UndoView;
 use super::super::state::plan::Plan;
@@ -192,6 +193,21 @@ fn answered(state: &mut State, event: Event, now: Millis) -> Vec<Effect> {
                 .push(Overlay::Pager(Pager::output("Output", &text)));
         }
         Event::Context { report } => show_context(state, &report),
+        Event::Permissions { rules } => match state.overlays.last_mut() {
+            Some(Overlay::Permissions(view)) => view.show(rules),
+            _ => state
+                .overlays
+                .push(Overlay::Permissions(PermissionsView::new(rules))),
+        },
+        Event::Facts { facts } => {
+            state.facts = facts;
+            let lines = super::command::status(state);
+            if let Some(Overlay::Pager(pager)) = state.overlays.last_mut()
+                && pager.is("Status")
+            {
+                *pager = Pager::lines("Status", &lines);
+            }
+        }
         _ => {}
     }
     Vec::new()

@@ -4,11 +4,13 @@ use super::super::command::Command;
 use super::super::composer::vim::Vim;
 use super::super::keymap::{Action, nearest};
 use super::super::overlay::pager::Pager;
+use super::super::overlay::palette::palette;
 use super::super::overlay::picker::{Entry, Kind, Picker};
 use super::super::overlay::queue::QueueView;
 use super::super::overlay::search::SearchView;
 use super::super::overlay::{self, Intent, Overlay};
 use super::super::state::State;
+use super::super::text::markdown;
 use super::super::theme::ThemeChoice;
 use super::super::view::numbers;
 use super::Effect;
@@ -52,7 +54,7 @@ pub(super) fn run(state: &mut State, command: Command, rest: &str, now: Millis) 
         Command::Queue => show(state, Overlay::Queue(QueueView::new(&state.queue))),
         Command::Todo => todo(state, now),
         Command::Export => export(rest),
-        Command::Copy => copy(state, now),
+        Command::Copy => copy(state, rest, now),
         Command::Find => find(state, rest, now),
         Command::Theme => theme(state, rest, now),
         Command::Init => {
@@ -66,19 +68,25 @@ pub(super) fn run(state: &mut State, command: Command, rest: &str, now: Millis) 
             })
         }
         Command::Cost => cost(state, now),
-        Command::Status => show(
+        Command::Status => {
+            show(
+                state,
+                Overlay::Pager(Pager::lines("Status", &status(state))),
+            );
+            op(Op::Facts)
+        }
+        Command::Permissions => op(Op::ListPermissions),
+        Command::Mcp => show(
             state,
-            Overlay::Pager(Pager::lines("Status", &status(state))),
+            Overlay::Pager(Pager::lines("MCP servers", &mcp(state))),
         ),
-        Command::Permissions => say(
+        Command::Skills => show(
             state,
-            "Rules are in .dunlin/permissions.toml and [permission] of the configuration; \
-             `dunlin permissions check -- COMMAND` says what applies.",
-            now,
+            Overlay::Pager(Pager::lines("Skills", &skills(state))),
         ),
-        Command::Mcp => {
-            let count = state.start.place.as_ref().map_or(0, |place| place.mcp);
-            say(state, &format!("{count} MCP servers are configured."), now)
+        Command::Palette => {
+            let overlay = palette(&state.keys, &state.composer.offers);
+            show(state, overlay)
         }
         Command::Vim => vim(state, now),
         Command::Editor => vec![Effect::Edit(String::new())],
@@ -136,7 +144,8 @@ fn diff(state: &mut State, rest: &str, now: Millis) -> Vec<Effect> {
 
 fn model(state: &mut State, rest: &str, now: Millis) -> Vec<Effect> {
     if rest.is_empty() {
-        state.overlays.push(Overlay::models());
+        let effort = effort_now(state);
+        state.overlays.push(Overlay::models(effort));
         return vec![Effect::Op(Op::ListModels)];
     }
     match rest.parse::<ModelRef>() {
@@ -204,9 +213,59 @@ fn agent(state: &mut State, rest: &str) -> Vec<Effect> {
     if !rest.is_empty() {
         return vec![Effect::Op(Op::SetAgent(rest.to_owned()))];
     }
-    let known = [("build", "reads, writes and runs"), ("plan", "reads only")];
-    let names = known.map(|(name, says)| (name.to_owned(), says, Op::SetAgent(name.to_owned())));
-    pick(state, "Agent", names.into())
+    let known = state.composer.offers.agents.clone();
+    let names = known
+        .iter()
+        .map(|(name, says)| (name.clone(), says.as_str(), Op::SetAgent(name.clone())));
+    pick(state, "Agent", names.collect())
+}
+
+/// The reasoning effort as the model's label says it.
+pub(super) fn effort_now(state: &State) -> Option<Effort> {
+    let label = &state.status.as_ref()?.model_label;
+    let word = label.rsplit(' ').next()?;
+    let found = Effort::ALL.iter().find(|(_, name)| *name == word);
+    found.map(|(effort, _)| *effort)
+}
+
+fn mcp(state: &State) -> Vec<String> {
+    let count = state.start.place.as_ref().map_or(0, |place| place.mcp);
+    if count > 0 {
+        return vec![format!("{count} configured.")];
+    }
+    [
+        "No server is configured.",
+        "",
+        "This version does not start MCP servers yet. When it does, each one is listed here with its",
+        "state (starting, ready, failed and why), its tools as mcp__server__tool, and what it may do.",
+    ]
+    .map(str::to_owned)
+    .to_vec()
+}
+
+fn skills(state: &State) -> Vec<String> {
+    let skills = &state.composer.offers.skills;
+    if skills.is_empty() {
+        return [
+            "There are no skills.",
+            "",
+            "A skill is a folder with a SKILL.md (a head with name and description, then the text):",
+            "  skills/NAME/SKILL.md           beside your config.toml",
+            "  .dunlin/skills/NAME/SKILL.md   in a project you trust (`dunlin trust`)",
+            "",
+            "$NAME in a prompt sends its text along; the model may also load it by itself.",
+        ]
+        .map(str::to_owned)
+        .to_vec();
+    }
+    let mut lines = Vec::new();
+    for skill in skills {
+        lines.push(format!("${}", skill.name));
+        lines.push(format!("    {}", skill.description));
+        lines.push(format!("    {}", skill.path.display()));
+        lines.push(String::new());
+    }
+    lines
 }
 
 fn vim(state: &mut State, now: Millis) -> Vec<Effect> {
@@ -256,8 +315,15 @@ fn export(rest: &str) -> Vec<Effect> {
     })]
 }
 
-fn copy(state: &mut State, now: Millis) -> Vec<Effect> {
-    match state.transcript.last_answer() {
+fn copy(state: &mut State, rest: &str, now: Millis) -> Vec<Effect> {
+    let answer = state.transcript.last_answer();
+    if rest == "code" {
+        return match answer.as_deref().and_then(markdown::last_code) {
+            Some(code) => vec![Effect::Copy(code)],
+            None => say(state, "The last answer has no code block.", now),
+        };
+    }
+    match answer {
         Some(text) => vec![Effect::Copy(text)],
         None => say(state, "There is no answer to copy yet.", now),
     }
@@ -314,7 +380,8 @@ fn cost(state: &mut State, now: Millis) -> Vec<Effect> {
     )
 }
 
-fn status(state: &State) -> Vec<String> {
+/// What /status shows, with what is known of the disk.
+pub(super) fn status(state: &State) -> Vec<String> {
     let mut lines = vec![format!("dunlin {}", state.start.version), String::new()];
     if let Some(info) = &state.session.info {
         lines.push(format!("session    {}  {}", info.id, info.title));
@@ -340,6 +407,8 @@ fn status(state: &State) -> Vec<String> {
                 .map_or_else(|| "not known".to_owned(), numbers::money)
         ));
     }
+    let facts = state.facts.iter();
+    lines.extend(facts.map(|(name, fact)| format!("{name:<10} {fact}")));
     lines.extend(
         state
             .keys

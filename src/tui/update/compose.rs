@@ -5,6 +5,7 @@ use super::super::composer::popup::Kind;
 use super::super::keymap::Action;
 use super::super::state::{Editing, State};
 use super::{Effect, command as run};
+use crate::config::commands::CommandDef;
 use crate::protocol::{Delivery, Millis, NoticeLevel, Op, QueueEdit, QueueItem};
 
 /// Text was typed.
@@ -20,10 +21,26 @@ pub(super) fn typed(state: &mut State, text: &str, now: Millis) -> Vec<Effect> {
 
 /// The text or the cursor changed: the list above follows.
 pub(super) fn changed(state: &mut State) -> Vec<Effect> {
-    let ask = state.composer.refresh_popup(&state.recent_commands);
-    ask.map(|(query, generation)| Effect::Op(Op::FindFiles { query, generation }))
+    let before = state.composer.popup.as_ref().map(|popup| popup.kind);
+    let ask = state.composer.refresh_popup();
+    let mut effects: Vec<Effect> = ask
+        .map(|(query, generation)| Effect::Op(Op::FindFiles { query, generation }))
         .into_iter()
-        .collect()
+        .collect();
+    let now = state.composer.popup.as_ref().map(|popup| popup.kind);
+    if let Some(kind) = now.filter(|_| now != before) {
+        effects.extend(knows(state, kind.sign()));
+    }
+    effects
+}
+
+/// The user has used a sign: its hint retires after a while.
+pub(super) fn knows(state: &mut State, sign: &str) -> Vec<Effect> {
+    if state.hints.used(sign) {
+        vec![Effect::SaveHints]
+    } else {
+        Vec::new()
+    }
 }
 
 /// An action of the composer, its list or its queue.
@@ -142,7 +159,11 @@ pub(super) fn accept_popup(state: &mut State, run: bool, now: Millis) -> Vec<Eff
             return submit(state, Delivery::Guidance, now);
         }
         Kind::Commands => {
-            let takes = command::row_of(&item.name).is_some_and(|row| !row.takes.is_empty());
+            let own = state.composer.offers.commands.iter();
+            let takes = command::row_of(&item.name).map_or_else(
+                || own.clone().any(|c| c.name == item.name && takes_words(c)),
+                |row| !row.takes.is_empty(),
+            );
             let tail = if run && !takes { "" } else { " " };
             let text = format!("/{}{tail}", item.name);
             state.composer.buffer.replace(popup.token, &text);
@@ -150,6 +171,10 @@ pub(super) fn accept_popup(state: &mut State, run: bool, now: Millis) -> Vec<Eff
                 state.composer.popup = None;
                 return submit(state, Delivery::Guidance, now);
             }
+        }
+        Kind::Skills => {
+            let text = format!("${} ", item.name);
+            state.composer.buffer.replace(popup.token, &text);
         }
         Kind::Files => {
             let folder = item.name.ends_with('/');
@@ -178,6 +203,9 @@ pub(super) fn submit(state: &mut State, delivery: Delivery, now: Millis) -> Vec<
             remember_command(state, command);
             return run::run(state, command, &rest, now);
         }
+        _ if state.composer.offers.called(&text).is_some() => {
+            return own_command(state, &text, delivery, now);
+        }
         Parsed::Unknown { name, closest } => {
             let sentence =
                 format!("There is no /{name}. The closest is /{closest}; /help lists all.");
@@ -186,24 +214,11 @@ pub(super) fn submit(state: &mut State, delivery: Delivery, now: Millis) -> Vec<
         }
         Parsed::Prompt => {}
     }
-    if state.session.read_only {
-        let sentence = "This session can only be read here: /fork goes on in a copy.";
-        state.say(NoticeLevel::Warning, sentence, now);
+    if !may_write(state, now) {
         return Vec::new();
     }
-    if state.session.editing.is_some() && state.is_running() {
-        let sentence = "A turn is running: press Esc to stop it, then send the edited prompt.";
-        state.say(NoticeLevel::Warning, sentence, now);
-        return Vec::new();
-    }
-    state.transcript.to_bottom();
-    state.sending = Some(text.lines().next().unwrap_or_default().to_owned());
-    state.session.cut = false;
     let input = state.composer.take();
-    let mut effects = Vec::new();
-    if state.composer.history.add(&text) {
-        effects.push(Effect::SaveHistory(text.clone()));
-    }
+    let mut effects = sending(state, &text);
     effects.extend(to_where_it_stood(state));
     let shell = text
         .strip_prefix('!')
@@ -214,7 +229,65 @@ pub(super) fn submit(state: &mut State, delivery: Delivery, now: Millis) -> Vec<
         },
         None => Op::Prompt { input, delivery },
     }));
+    if text.starts_with('!') {
+        effects.extend(knows(state, "!"));
+    }
     effects
+}
+
+/// False, and said, if this session is only read here or an edited prompt has to wait.
+fn may_write(state: &mut State, now: Millis) -> bool {
+    if state.session.read_only {
+        let sentence = "This session can only be read here: /fork goes on in a copy.";
+        state.say(NoticeLevel::Warning, sentence, now);
+        return false;
+    }
+    if state.session.editing.is_some() && state.is_running() {
+        let sentence = "A turn is running: press Esc to stop it, then send the edited prompt.";
+        state.say(NoticeLevel::Warning, sentence, now);
+        return false;
+    }
+    true
+}
+
+/// What was written is on its way: it shows until the agent has it, and joins the history.
+fn sending(state: &mut State, text: &str) -> Vec<Effect> {
+    state.transcript.to_bottom();
+    state.sending = Some(text.lines().next().unwrap_or_default().to_owned());
+    state.session.cut = false;
+    if state.composer.history.add(text) {
+        vec![Effect::SaveHistory(text.to_owned())]
+    } else {
+        Vec::new()
+    }
+}
+
+/// One of the user's own commands: its page, with the words put in, is the prompt.
+fn own_command(state: &mut State, text: &str, delivery: Delivery, now: Millis) -> Vec<Effect> {
+    if !may_write(state, now) {
+        return Vec::new();
+    }
+    let mut input = state.composer.take();
+    let Some((command, rest)) = state.composer.offers.called(text) else {
+        return Vec::new();
+    };
+    input.text = command.expand(rest);
+    let name = command.name.clone();
+    let agent = command.agent.clone().map(Op::SetAgent);
+    let model = command.model.clone().map(Op::SetModel);
+    state.composer.offers.used(&name);
+    let mut effects = sending(state, text);
+    effects.extend(to_where_it_stood(state));
+    effects.extend(agent.into_iter().chain(model).map(Effect::Op));
+    effects.push(Effect::Op(Op::Prompt { input, delivery }));
+    effects
+}
+
+/// True if a command of the user's is of no use without words.
+fn takes_words(command: &CommandDef) -> bool {
+    !command.hint.is_empty()
+        || command.template.contains("$ARGUMENTS")
+        || command.template.contains("$1")
 }
 
 /// An earlier prompt that was edited goes where it stood: what followed it stays on its own branch.
@@ -261,8 +334,7 @@ fn broke_line(state: &mut State) -> bool {
 
 fn remember_command(state: &mut State, command: Command) {
     if let Some(row) = command::TABLE.iter().find(|row| row.command == command) {
-        state.recent_commands.retain(|name| name != row.name);
-        state.recent_commands.push(row.name.to_owned());
+        state.composer.offers.used(row.name);
     }
 }
 
@@ -291,14 +363,7 @@ fn edit_queued(state: &mut State, now: Millis) -> Vec<Effect> {
 
 /// Puts a queued message into the composer; it leaves the lists at once.
 pub(super) fn take_queued(state: &mut State, item: &QueueItem) {
-    state.composer.set(&item.input.text);
-    for file in &item.input.files {
-        let name = file
-            .name
-            .split_once(':')
-            .map_or(file.name.as_str(), |(path, _)| path);
-        state.composer.mention(name);
-    }
+    state.composer.restore(&item.input);
     forget_queued(state, item);
 }
 

@@ -3,10 +3,12 @@
 //! Text goes to the composer unless an overlay takes it. What an action does is in `compose`,
 //! `asks` and `layers`.
 
+use super::super::composer::attach;
 use super::super::composer::burst::Enter;
 use super::super::composer::vim;
 use super::super::input::{Code, Key};
 use super::super::keymap::{Action, Context};
+use super::super::overlay::palette::palette;
 use super::super::overlay::{self, Overlay};
 use super::super::state::State;
 use super::{Effect, asks, compose, layers, subagents};
@@ -38,11 +40,8 @@ fn routed(state: &mut State, key: Key, now: Millis) -> Vec<Effect> {
             Vec::new()
         };
     }
-    match global {
-        Some(Action::Suspend) => return vec![Effect::Suspend],
-        Some(Action::Redraw) => return vec![Effect::Redraw],
-        Some(Action::PrintTranscript) => return vec![Effect::PrintTranscript],
-        _ => {}
+    if let Some(action @ (Action::Suspend | Action::Redraw | Action::PrintTranscript)) = global {
+        return act(state, action, now);
     }
     if state.asks.current().is_some() {
         return asks::key(state, key, now);
@@ -119,7 +118,7 @@ fn text(state: &mut State, key: Key, now: Millis) -> Vec<Effect> {
     }
     if c == '?' && state.composer.is_empty() {
         state.overlays.push(overlay::help(&state.keys));
-        return Vec::new();
+        return compose::knows(state, "?");
     }
     if state.composer.burst.typed(now) {
         compose::typed(state, "\n", now);
@@ -148,11 +147,20 @@ pub(super) fn paste(state: &mut State, text: &str, now: Millis) -> Vec<Effect> {
         return wanted.map(Effect::Op).into_iter().collect();
     }
     state.times.typed = Some(now);
+    if text.is_empty() {
+        // Terminals that cannot paste a picture send an empty paste.
+        return vec![Effect::PasteImage];
+    }
+    if let Some(paths) = attach::dropped(text) {
+        let text = text.to_owned();
+        return vec![Effect::Attach { paths, text }];
+    }
     state.composer.paste(text);
     compose::changed(state)
 }
 
-fn act(state: &mut State, action: Action, now: Millis) -> Vec<Effect> {
+/// Does what an action says.
+pub(super) fn act(state: &mut State, action: Action, now: Millis) -> Vec<Effect> {
     if state.transcript.has_selection() && !matches!(action, Action::CopySelection | Action::Cancel)
     {
         state.transcript.clear_selection();
@@ -161,6 +169,11 @@ fn act(state: &mut State, action: Action, now: Millis) -> Vec<Effect> {
         }
     }
     match action {
+        Action::Suspend => vec![Effect::Suspend],
+        Action::Redraw => vec![Effect::Redraw],
+        Action::PrintTranscript => vec![Effect::PrintTranscript],
+        Action::PasteImage => vec![Effect::PasteImage],
+        Action::Palette => open(state, |state| palette(&state.keys, &state.composer.offers)),
         Action::Cancel => cancel(state, now),
         Action::Quit => key_quit(state, now),
         Action::Escape => escape(state, now),
@@ -172,6 +185,10 @@ fn act(state: &mut State, action: Action, now: Millis) -> Vec<Effect> {
         | Action::Bottom
         | Action::PromptUp
         | Action::PromptDown => scroll(state, action),
+        Action::CopySelection if !state.transcript.has_selection() => {
+            let text = state.transcript.cell_text_in_view();
+            text.map(Effect::Copy).into_iter().collect()
+        }
         Action::CopySelection => copy_selection(state),
         Action::FindNext | Action::FindPrev => find(state, action, now),
         Action::Help => open(state, |state| overlay::help(&state.keys)),
@@ -180,7 +197,8 @@ fn act(state: &mut State, action: Action, now: Millis) -> Vec<Effect> {
             vec![Effect::Op(Op::ListSessions { all: false })]
         }
         Action::Models | Action::OtherModel => {
-            state.overlays.push(Overlay::models());
+            let effort = super::command::effort_now(state);
+            state.overlays.push(Overlay::models(effort));
             vec![Effect::Op(Op::ListModels)]
         }
         Action::Changes => vec![Effect::Op(Op::Diff(DiffScope::Turn))],
@@ -189,7 +207,7 @@ fn act(state: &mut State, action: Action, now: Millis) -> Vec<Effect> {
         Action::CycleMode => cycle_mode(state),
         Action::RetryNow => vec![Effect::Op(Op::RetryNow)],
         Action::SearchHistory => open(state, |state| {
-            Overlay::history(state.composer.history.entries())
+            Overlay::history(state.composer.history.entries(), &state.composer.expanded())
         }),
         other => compose::act(state, other, now),
     }

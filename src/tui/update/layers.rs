@@ -50,7 +50,10 @@ fn perform(state: &mut State, intents: Vec<Intent>, now: Millis) -> Vec<Effect> 
                 effects.push(Effect::Op(op));
             }
             Intent::Copy(text) => effects.push(Effect::Copy(text)),
-            Intent::Compose(text) => state.composer.set(&text),
+            Intent::Compose(text) => {
+                state.composer.set(&text);
+                effects.extend(compose::changed(state));
+            }
             Intent::Quote(text) => {
                 state.composer.buffer.insert(&text);
                 effects.extend(compose::changed(state));
@@ -61,6 +64,8 @@ fn perform(state: &mut State, intents: Vec<Intent>, now: Millis) -> Vec<Effect> 
                 state.restyle();
             }
             Intent::Watch(session) => effects.extend(subagents::watch(state, session)),
+            Intent::Run(command) => effects.extend(super::command::run(state, command, "", now)),
+            Intent::Do(action) => effects.extend(super::keys::act(state, action, now)),
             Intent::Open(overlay) => state.overlays.push(*overlay),
             Intent::CloseBelow => drop(state.overlays.pop()),
             Intent::EditPrompt {

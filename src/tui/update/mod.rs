@@ -12,8 +12,12 @@ mod layers;
 mod mouse;
 mod subagents;
 
+use super::composer::attach::Picture;
+use super::composer::history::Past;
+use super::composer::offers::Offers;
 use super::input::{Input, Reply};
 use super::state::State;
+use super::state::hints::Hints;
 use super::term::guard::PROBED_COLUMNS;
 use super::theme::Glyphs;
 use crate::protocol::{Event, Millis, NoticeLevel, Op};
@@ -25,8 +29,8 @@ pub enum Msg {
     Input(Input),
     /// In the agent.
     Event(Event),
-    /// The agent is there; prompts of earlier sessions, oldest first.
-    Connected(Vec<String>),
+    /// The agent is there, and what was kept for the user.
+    Connected(Box<Known>),
     /// A prompt from the command line.
     Submit(String),
     /// The terminal has another size.
@@ -35,8 +39,23 @@ pub enum Msg {
     Tick,
     /// The external editor ended; its text, or why there is none.
     Edited(Result<String, String>),
+    /// Pictures to attach, or why there are none.
+    Pictures(Result<Vec<Picture>, String>),
+    /// A paste that looked like paths is only text.
+    PlainPaste(String),
     /// A copy was made; true if it is known to have arrived.
     Copied(bool),
+}
+
+/// What is kept for the user between sessions.
+#[derive(Debug, Default)]
+pub struct Known {
+    /// Earlier prompts, oldest first, this project's last.
+    pub history: Vec<Past>,
+    /// The user's commands and skills.
+    pub offers: Offers,
+    /// How often hints were used.
+    pub hints: Hints,
 }
 
 /// Something that must happen outside.
@@ -69,6 +88,17 @@ pub enum Effect {
     Copy(String),
     /// Keep a prompt for later sessions.
     SaveHistory(String),
+    /// Attach these files if they are pictures; else the text is pasted.
+    Attach {
+        /// As they were dropped.
+        paths: Vec<String>,
+        /// The paste.
+        text: String,
+    },
+    /// Attach the picture on the clipboard.
+    PasteImage,
+    /// Keep what the user knows already.
+    SaveHints,
     /// Notify: the window has not the focus.
     Notify(String),
 }
@@ -78,9 +108,11 @@ pub fn update(state: &mut State, msg: Msg, now: Millis) -> Vec<Effect> {
     match msg {
         Msg::Input(input) => input_came(state, input, now),
         Msg::Event(event) => agent::event(state, event, now),
-        Msg::Connected(history) => {
+        Msg::Connected(known) => {
             state.connected = true;
-            state.composer.history.load(history);
+            state.composer.history.load(known.history);
+            state.composer.offers = known.offers;
+            state.hints = known.hints;
             vec![Effect::Op(Op::ListSessions { all: false })]
         }
         Msg::Submit(text) => {
@@ -100,6 +132,20 @@ pub fn update(state: &mut State, msg: Msg, now: Millis) -> Vec<Effect> {
             state.say(NoticeLevel::Error, why, now);
             Vec::new()
         }
+        Msg::Pictures(Ok(pictures)) => {
+            for picture in pictures {
+                state.composer.attach(picture);
+            }
+            compose::changed(state)
+        }
+        Msg::Pictures(Err(why)) => {
+            state.say(NoticeLevel::Warning, why, now);
+            Vec::new()
+        }
+        Msg::PlainPaste(text) => {
+            state.composer.paste(&text);
+            compose::changed(state)
+        }
         Msg::Copied(known) => {
             let text = if known {
                 "Copied."
@@ -116,7 +162,7 @@ fn input_came(state: &mut State, input: Input, now: Millis) -> Vec<Effect> {
     match input {
         Input::Key(key) => keys::key(state, key, now),
         Input::Paste(text) => keys::paste(state, &text, now),
-        Input::Mouse(mouse) => mouse::mouse(state, mouse),
+        Input::Mouse(mouse) => mouse::mouse(state, mouse, now),
         Input::Focus(focused) => {
             state.terminal.focused = focused;
             Vec::new()

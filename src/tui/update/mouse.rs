@@ -1,14 +1,17 @@
-//! The mouse: the wheel scrolls, a drag selects, a click folds.
+//! The mouse: the wheel scrolls, a drag selects, a click folds; two clicks take a word, three a line.
 
 use super::super::input::{Mouse, MouseKind};
 use super::super::overlay::Overlay;
 use super::super::state::State;
 use super::{Effect, keys};
+use crate::protocol::Millis;
 
 const WHEEL_ROWS: i32 = 3;
+/// Clicks within this time on one cell are a double or a triple click.
+const CLICKS_MS: Millis = 400;
 
 /// Something was done with the mouse.
-pub(super) fn mouse(state: &mut State, mouse: Mouse) -> Vec<Effect> {
+pub(super) fn mouse(state: &mut State, mouse: Mouse, now: Millis) -> Vec<Effect> {
     let over = state.asks.current().is_none_or(|ask| !ask.full);
     if matches!(state.overlays.last(), Some(Overlay::Subagent))
         && let Some(watched) = &mut state.subagents.watched
@@ -37,7 +40,7 @@ pub(super) fn mouse(state: &mut State, mouse: Mouse) -> Vec<Effect> {
             return keys::older(state);
         }
         MouseKind::WheelDown => state.transcript.scroll_lines(WHEEL_ROWS),
-        MouseKind::Down => press(state, mouse),
+        MouseKind::Down => return press(state, mouse, now),
         MouseKind::Drag if state.dragging => {
             let (col, row) = within(state, mouse);
             state.transcript.select_drag(col, row);
@@ -48,15 +51,36 @@ pub(super) fn mouse(state: &mut State, mouse: Mouse) -> Vec<Effect> {
     Vec::new()
 }
 
-fn press(state: &mut State, mouse: Mouse) {
+fn press(state: &mut State, mouse: Mouse, now: Millis) -> Vec<Effect> {
     state.transcript.clear_selection();
     let area = state.transcript_area;
     let inside = mouse.row >= area.y && mouse.row < area.bottom() && mouse.col < area.right();
-    state.dragging = inside;
-    if inside {
-        let (col, row) = within(state, mouse);
-        state.transcript.select_start(col, row);
+    let place = (mouse.col, mouse.row);
+    let count = match state.times.click {
+        Some((at, last, count)) if last == place && now - at <= CLICKS_MS => count % 3 + 1,
+        _ => 1,
+    };
+    state.times.click = inside.then_some((now, place, count));
+    state.dragging = inside && count == 1;
+    if !inside {
+        return Vec::new();
     }
+    let (col, row) = within(state, mouse);
+    match count {
+        1 => state.transcript.select_start(col, row),
+        2 => state.transcript.select_word(col, row),
+        _ => state.transcript.select_line(row),
+    }
+    if count > 1 { copied(state) } else { Vec::new() }
+}
+
+/// Copies what is selected, if that is wanted without a key.
+fn copied(state: &mut State) -> Vec<Effect> {
+    if !state.settings.copy_on_select {
+        return Vec::new();
+    }
+    let text = state.transcript.selected_text();
+    text.map(Effect::Copy).into_iter().collect()
 }
 
 fn release(state: &mut State, mouse: Mouse) -> Vec<Effect> {
@@ -65,11 +89,9 @@ fn release(state: &mut State, mouse: Mouse) -> Vec<Effect> {
     state.transcript.select_end(col, row);
     if !state.transcript.has_selection() {
         state.transcript.toggle_fold_at(row);
-    } else if state.settings.copy_on_select {
-        let text = state.transcript.selected_text();
-        return text.map(Effect::Copy).into_iter().collect();
+        return Vec::new();
     }
-    Vec::new()
+    copied(state)
 }
 
 /// Column and row within the transcript, at its edge when outside.

@@ -125,10 +125,10 @@ pub fn popup_rows(state: &State) -> Vec<Row> {
     };
     let theme = &state.theme;
     if popup.items.is_empty() {
-        let text = if popup.query.is_empty() {
-            "type to find a file"
-        } else {
-            "no file matches"
+        let text = match (popup.kind, popup.query.is_empty()) {
+            (Kind::Skills, _) => "no skill matches",
+            (_, true) => "type to find a file",
+            _ => "no file matches",
         };
         return vec![Row::new().gap(2).fixed(text, theme.dim())];
     }
@@ -150,10 +150,10 @@ fn popup_row(state: &State, popup: &Popup, at: usize) -> Row {
     let item = &popup.items[at];
     let selected = at == popup.selected;
     let style = if selected { theme.bold() } else { Style::new() };
-    let sign = if popup.kind == Kind::Commands {
-        "/"
-    } else {
-        ""
+    let sign = match popup.kind {
+        Kind::Commands => "/",
+        Kind::Skills => "$",
+        Kind::Files => "",
     };
     let row = if selected {
         Row::new().fixed(theme.glyphs.prompt, theme.accent()).gap(1)

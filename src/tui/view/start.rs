@@ -27,8 +27,11 @@ pub fn rows(state: &State, width: usize, now: Millis) -> Vec<Row> {
         let recent = state.start.recent.iter().enumerate();
         rows.extend(recent.map(|(at, session)| session_row(state, session, (at, width), now)));
     }
-    rows.push(Row::new());
-    rows.push(hints(state));
+    let hints = hints(state);
+    if hints.width() > 0 {
+        rows.push(Row::new());
+        rows.push(hints);
+    }
     for problem in state.keys.problems().iter().chain(&state.start.problems) {
         rows.push(
             Row::new()
@@ -126,7 +129,8 @@ fn hints(state: &State) -> Row {
         .as_ref()
         .is_none_or(|place| place.skills > 0);
     let mut row = Row::new();
-    for (sign, word) in pairs.into_iter().filter(|(sign, _)| *sign != "$" || skills) {
+    let useful = |sign: &str| (sign != "$" || skills) && state.hints.shows(sign);
+    for (sign, word) in pairs.into_iter().filter(|(sign, _)| useful(sign)) {
         if row.width() > 0 {
             row = row.gap(3);
         }

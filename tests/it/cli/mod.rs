@@ -1,5 +1,7 @@
 //! The command line as scripts use it: the real binary, the scripted provider, the contract.
 
+mod doctor;
 mod exec;
 mod keys;
+mod stored;
 mod switch;

@@ -423,6 +423,7 @@ fn gc_takes_what_is_old_and_unused_and_a_dry_run_only_tells() {
         output_days: 7,
         frames_days: 7,
         archive_days: 14,
+        quota: 0,
         dry_run: true,
     };
     let plan = world.project.gc(&policy).expect("gc");
@@ -455,6 +456,190 @@ fn gc_takes_what_is_old_and_unused_and_a_dry_run_only_tells() {
 }
 
 #[test]
+fn over_its_quota_a_project_gives_up_what_is_least_missed_and_nothing_that_was_said() {
+    let world = World::new();
+    let ids: Vec<_> = (1..=3).map(session_id).collect();
+    for (n, &id) in ids.iter().enumerate() {
+        rich(&world, id);
+        let store = world.project.open_session(id, Heard::new()).expect("open");
+        for n in 1..=200 {
+            store.store.commit(commit(id, n));
+        }
+        store.store.since(None).expect("the index is made");
+        store.store.close_blocking();
+        fs::write(world.folder(id).join("frames"), vec![1; 200_000]).expect("frames");
+        fs::write(world.folder(id).join("out/big"), vec![1; 200_000]).expect("out");
+        age(&world.folder(id).join("journal"), 3 - n as u64);
+        age(&world.folder(id).join("frames"), 3 - n as u64);
+    }
+    let open = world
+        .project
+        .open_session(ids[0], Heard::new())
+        .expect("open");
+    let policy = |quota| GcPolicy {
+        now: now(),
+        output_days: 7,
+        frames_days: 7,
+        archive_days: 14,
+        quota,
+        dry_run: false,
+    };
+    let used = || {
+        let used = world.project.disk_use().expect("use");
+        used.blobs + used.sessions.iter().map(|(_, bytes)| bytes).sum::<u64>()
+    };
+    let done = world.project.gc(&policy(used() - 100_000)).expect("gc");
+    assert_eq!((done.frames, done.outputs, done.archived.len()), (1, 0, 0));
+    assert!(
+        !world.folder(ids[1]).join("frames").exists(),
+        "the oldest first"
+    );
+    assert!(world.folder(ids[0]).join("frames").exists(), "it is open");
+    let done = world.project.gc(&policy(used() - 250_000)).expect("gc");
+    assert_eq!((done.frames, done.archived.len()), (1, 0));
+    assert!(done.outputs > 0);
+    let done = world.project.gc(&policy(1)).expect("gc");
+    assert_eq!(done.archived, ids[1..]);
+    assert!(
+        done.problems[0].contains("store.quota"),
+        "{:?}",
+        done.problems
+    );
+    open.store.close_blocking();
+    for &id in &ids {
+        let history = world.project.open_session_all(id).expect("all");
+        assert!(history.parts.len() > 50);
+    }
+}
+
+#[test]
+fn a_clock_that_goes_back_deletes_nothing_and_stops_nothing() {
+    let world = World::new();
+    let id = session_id(1);
+    rich(&world, id);
+    let ahead = SystemTime::now() + Duration::from_hours(24 * 3_650);
+    for file in ["journal", "out/full", "meta.json"] {
+        File::open(world.folder(id).join(file))
+            .and_then(|f| f.set_modified(ahead))
+            .expect("a file of the future");
+    }
+    let policy = |now| GcPolicy {
+        now,
+        output_days: 7,
+        frames_days: 7,
+        archive_days: 14,
+        quota: 0,
+        dry_run: false,
+    };
+    for now in [now(), 0, -1] {
+        let done = world.project.gc(&policy(now)).expect("gc");
+        assert_eq!(
+            (done.outputs, done.blobs, done.leftovers),
+            (0, 0, 0),
+            "{now}"
+        );
+        assert!(done.archived.is_empty(), "{now}");
+    }
+    // the note of the last clean-up lies in the future: it counts as old
+    let project = &world.project;
+    assert!(project.gc_if_due(&policy(now())).expect("gc").is_some());
+    let note = project.folder().join("cleaned");
+    assert!(
+        project.gc_if_due(&policy(now())).expect("gc").is_none(),
+        "done just now"
+    );
+    File::open(&note)
+        .and_then(|f| f.set_modified(ahead))
+        .expect("future");
+    assert!(project.gc_if_due(&policy(now())).expect("gc").is_some());
+    age(&note, 1);
+    assert!(
+        project.gc_if_due(&policy(now())).expect("gc").is_some(),
+        "a day ago"
+    );
+    // and messages keep the order of their ids, whatever time they were made at
+    let opened = project.open_session(id, Heard::new()).expect("open");
+    let mut late = message(id, 90, Role::User);
+    late.created = -5;
+    opened
+        .store
+        .commit(Commit::written(vec![Record::Message(late.clone())], vec![]));
+    let page = opened.store.since(None).expect("since");
+    assert_eq!(page.messages.last().map(|m| m.id), Some(late.id));
+    opened.store.close_blocking();
+    assert_eq!(project.list().expect("list").len(), 1);
+}
+
+#[test]
+fn the_quick_search_finds_what_reading_everything_finds() {
+    let world = World::new();
+    for n in 1..=4 {
+        rich(&world, session_id(n));
+        let id = session_id(n + 10);
+        world.session(id, 40 + 111 * n as u64);
+    }
+    let archived = session_id(12);
+    world.project.archive(archived).expect("archive");
+    let open = world
+        .project
+        .open_session(session_id(13), Heard::new())
+        .expect("open");
+    open.store.commit(commit(session_id(13), 374));
+    open.store.page(None, 1).expect("written");
+    for text in [
+        "grüße",
+        "GRÜSSE",
+        "line",
+        "quoted",
+        "\"quoted\"",
+        "\\",
+        "prompt 7",
+        "7 of 9",
+        "horse",
+        "```",
+        "bash",
+        "end.",
+        "hello 11",
+        "nowhere",
+        "\u{1f426}",
+        "echo $KEY",
+        "command",
+    ] {
+        let words: Vec<String> = text
+            .split_whitespace()
+            .map(|word| {
+                word.chars()
+                    .map(|c| format!("[{}]", either_case(c)))
+                    .collect()
+            })
+            .collect();
+        // one word as a regular expression takes the slow way
+        if let [word] = words.as_slice() {
+            let quick: Vec<_> = search(&world, text, false).into_iter().map(key).collect();
+            let slow: Vec<_> = search(&world, word, true).into_iter().map(key).collect();
+            assert_eq!(quick, slow, "{text}");
+        } else {
+            for hit in search(&world, text, false) {
+                assert!(!hit.excerpt.is_empty());
+            }
+        }
+    }
+    let hits = search(&world, "prompt 7", false);
+    assert!(!hits.is_empty());
+    open.store.close_blocking();
+}
+
+fn either_case(c: char) -> String {
+    let all = c.to_lowercase().chain(c.to_uppercase()).chain([c]);
+    all.map(|c| regex::escape(&c.to_string()).replace('^', "\\^"))
+        .collect()
+}
+
+fn key(hit: dunlin::session::Hit) -> (SessionId, PartId, Role, String) {
+    (hit.session, hit.part, hit.role, hit.excerpt)
+}
+
+#[test]
 fn gc_leaves_an_open_session_alone() {
     let world = World::new();
     let id = session_id(1);
@@ -466,6 +651,7 @@ fn gc_leaves_an_open_session_alone() {
         output_days: 7,
         frames_days: 7,
         archive_days: 14,
+        quota: 0,
         dry_run: false,
     };
     let done = world.project.gc(&policy).expect("gc");

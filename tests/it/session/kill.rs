@@ -19,6 +19,7 @@ use super::support::{
 };
 
 const HOME: &str = "DUNLIN_TEST_KILL_HOME";
+const SESSION: &str = "DUNLIN_TEST_KILL_SESSION";
 
 /// Prints the number of each announced commit at once.
 #[derive(Debug)]
@@ -49,7 +50,8 @@ fn child() {
     let Some(home) = std::env::var_os(HOME).map(PathBuf::from) else {
         return;
     };
-    let id = session_id(1);
+    let number = std::env::var(SESSION).ok().and_then(|n| n.parse().ok());
+    let id = session_id(number.unwrap_or(1));
     let project = project(&home);
     let (store, mut n) = if let Ok(opened) = project.open_session(id, Arc::new(Speaker)) {
         let page = opened.store.since(None).expect("since");
@@ -87,7 +89,7 @@ fn child() {
     }
 }
 
-fn spawn(home: &Path) -> (Child, Receiver<String>) {
+fn spawn(home: &Path, session: u128) -> (Child, Receiver<String>) {
     let mut child = Command::new(std::env::current_exe().expect("exe"))
         .args([
             "session::kill::child",
@@ -96,6 +98,7 @@ fn spawn(home: &Path) -> (Child, Receiver<String>) {
             "--nocapture",
         ])
         .env(HOME, home)
+        .env(SESSION, session.to_string())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
@@ -126,7 +129,7 @@ impl Dice {
 /// Runs the child for `delay` after it began to commit (or after its start), kills it, and returns
 /// the last number it acknowledged.
 fn run_and_kill(home: &Path, from_start: bool, delay: Duration) -> u64 {
-    let (mut child, lines) = spawn(home);
+    let (mut child, lines) = spawn(home, 1);
     let mut acked = 0;
     let mut until = from_start.then(|| Instant::now() + delay);
     let limit = Instant::now() + Duration::from_mins(1);
@@ -212,4 +215,42 @@ fn nothing_announced_is_lost_by_kill_9() {
         let history = world.project.open_session_all(id).expect("all");
         assert_eq!(assert_sound(&history), n + 1);
     }
+}
+
+#[test]
+fn eight_processes_with_eight_sessions_of_one_repository_lose_nothing_when_killed() {
+    let world = World::new();
+    let children: Vec<_> = (1..=8).map(|n| (n, spawn(world.home.path(), n))).collect();
+    let mut running = Vec::new();
+    for (n, (child, lines)) in children {
+        let mut acked = 0;
+        while acked < 100 {
+            let line = lines
+                .recv_timeout(Duration::from_mins(1))
+                .expect("it commits");
+            let bad = line.starts_with("fault") || line.starts_with("notice");
+            assert!(!bad, "{line}");
+            if let Some(n) = line.strip_prefix("ack ") {
+                acked = n.parse().expect("number");
+            }
+        }
+        running.push((n, child, lines, acked));
+    }
+    let rows = world.project.list().expect("list");
+    assert!(rows.iter().all(|row| row.open_elsewhere));
+    for (_, child, _, _) in &mut running {
+        child.kill().expect("kill");
+    }
+    for (n, mut child, lines, mut acked) in running {
+        child.wait().expect("wait");
+        for line in lines {
+            if let Some(n) = line.strip_prefix("ack ") {
+                acked = n.parse().expect("number");
+            }
+        }
+        let history = world.project.open_session_all(session_id(n)).expect("all");
+        let kept = assert_sound(&history);
+        assert!(kept >= acked, "session {n}: {acked} announced, {kept} kept");
+    }
+    assert_eq!(world.project.list().expect("list").len(), 8);
 }

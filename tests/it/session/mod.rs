@@ -12,5 +12,7 @@ mod copies;
 mod damage;
 mod disk_full;
 mod kill;
+mod little_disk;
 mod support;
+mod trouble;
 mod two_processes;

@@ -308,6 +308,12 @@ pub(super) fn numbers(events: &[Event]) -> Vec<u64> {
         .collect()
 }
 
+/// A line for whoever reads the output of a campaign.
+pub(super) fn note(line: &str) {
+    use std::io::Write;
+    writeln!(std::io::stdout(), "{line}").expect("print");
+}
+
 /// Panics that the store catches are not printed: with a backtrace each takes seconds.
 pub(super) fn quiet_contained_panics() {
     static ONCE: Once = Once::new();

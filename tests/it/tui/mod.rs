@@ -11,6 +11,7 @@ mod bytes;
 mod fixtures;
 mod frames;
 mod keys;
+mod lists;
 mod reports;
 mod sessions;
 mod sizes;

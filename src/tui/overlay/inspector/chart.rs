@@ -1,6 +1,7 @@
 //! Tokens per request as bars over an axis, with the events of the timeline below.
 //!
-//! Five rows of eight steps; the top is the point where compaction starts, or the largest request.
+//! Five rows of eight steps; the top is the point where compaction starts, or the largest request if
+//! that is far from it.
 //! More requests than there is room for share bars: each bar is then the largest of its group.
 
 use super::Inspector;
@@ -30,14 +31,10 @@ impl Inspector {
             .chunks(group)
             .map(|chunk| chunk.iter().copied().max().unwrap_or_default())
             .collect();
-        let largest = bars.iter().copied().max().unwrap_or_default();
-        let top = largest.max(self.gauge.compact_at).max(1);
-        // The compaction point may be passed a little; the scale stays at it.
-        let top = if largest < top + top / 20 && self.gauge.compact_at > 0 {
-            self.gauge.compact_at.max(largest - largest / 20)
-        } else {
-            top
-        };
+        let top = scale(
+            bars.iter().copied().max().unwrap_or_default(),
+            self.gauge.compact_at,
+        );
         let ascii = theme.glyphs.used.is_ascii();
         let (tick, corner) = if ascii { ("|", "+") } else { ("┤", "└") };
         let mut rows = Vec::new();
@@ -97,10 +94,32 @@ impl Inspector {
     }
 }
 
+/// The value at the top of the chart: where compaction starts (it may be passed a little), or the
+/// largest request where that point is not known, far away or left behind.
+fn scale(largest: u64, compact_at: u64) -> u64 {
+    let near = largest >= compact_at / 5 && largest <= compact_at + compact_at / 20;
+    if near { compact_at } else { largest }.max(1)
+}
+
 /// A block of so many eighths.
 fn block(eighths: usize, ascii: bool) -> char {
     const BLOCKS: [char; 9] = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
     const SIGNS: [char; 9] = [' ', '.', '.', ':', ':', '=', '=', '#', '#'];
     let signs = if ascii { SIGNS } else { BLOCKS };
     signs.get(eighths).copied().unwrap_or(' ')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn small_and_very_large_requests_have_a_scale_of_their_own() {
+        assert_eq!(scale(150_000, 160_000), 160_000);
+        assert_eq!(scale(161_000, 160_000), 160_000);
+        assert_eq!(scale(4_000, 160_000), 4_000);
+        assert_eq!(scale(190_000, 160_000), 190_000);
+        assert_eq!(scale(9, 0), 9);
+        assert_eq!(scale(0, 0), 1);
+    }
 }

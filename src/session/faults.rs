@@ -1,0 +1,107 @@
+//! Fault points: where a test lets the disk or the index of a session fail. The program sets none.
+//!
+//! `Project::with_faults` hands them to every session it opens; the sync thread and the view thread
+//! ask them before they do what can fail. What fails so looks like the real thing from there on.
+
+use std::collections::VecDeque;
+use std::io;
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use super::error::StoreError;
+
+/// EIO, as a disk with a broken sector answers fdatasync.
+const BROKEN_DISK: i32 = 5;
+
+/// How the index fails.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ViewFault {
+    /// It returns an error.
+    Fails,
+    /// It panics.
+    Panics,
+    /// It does not come back before `FaultPoints::release`.
+    Hangs,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    failing_syncs: u32,
+    syncs: u64,
+    view: VecDeque<ViewFault>,
+    released: bool,
+}
+
+/// What is to go wrong, and what was tried.
+#[derive(Debug)]
+pub struct FaultPoints {
+    state: Mutex<State>,
+    changed: Condvar,
+    /// How long anyone waits for the index before it counts as hanging.
+    pub(super) patience: Duration,
+}
+
+impl FaultPoints {
+    /// Nothing goes wrong yet; the index counts as hanging after `patience`.
+    pub fn new(patience: Duration) -> Self {
+        Self {
+            state: Mutex::default(),
+            changed: Condvar::new(),
+            patience,
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The next `count` calls of fdatasync fail with EIO.
+    pub fn fail_syncs(&self, count: u32) {
+        self.lock().failing_syncs = count;
+    }
+
+    /// Calls of fdatasync so far, failed ones included.
+    pub fn syncs(&self) -> u64 {
+        self.lock().syncs
+    }
+
+    /// The next uses of the index go wrong so, one after the other.
+    pub fn fail_view(&self, how: impl IntoIterator<Item = ViewFault>) {
+        self.lock().view.extend(how);
+    }
+
+    /// What hangs goes on.
+    pub fn release(&self) {
+        self.lock().released = true;
+        self.changed.notify_all();
+    }
+
+    pub(super) fn sync(&self) -> io::Result<()> {
+        let mut state = self.lock();
+        state.syncs += 1;
+        if state.failing_syncs == 0 {
+            return Ok(());
+        }
+        state.failing_syncs -= 1;
+        Err(io::Error::from_raw_os_error(BROKEN_DISK))
+    }
+
+    pub(super) fn view(&self) -> Result<(), StoreError> {
+        let mut state = self.lock();
+        match state.view.pop_front() {
+            None => Ok(()),
+            Some(ViewFault::Fails) => Err(StoreError::View("a test lets it fail".to_owned())),
+            Some(ViewFault::Panics) => {
+                drop(state);
+                std::panic::resume_unwind(Box::new("a test lets it panic"))
+            }
+            Some(ViewFault::Hangs) => {
+                while !state.released {
+                    let waited = self.changed.wait(state);
+                    state = waited.unwrap_or_else(PoisonError::into_inner);
+                }
+                Ok(())
+            }
+        }
+    }
+}

@@ -1,0 +1,63 @@
+//! The command palette: every command and every action that has a name, in one fuzzy list.
+//!
+//! Made from the two tables and the user's own commands, so nothing can be missing from it.
+
+use super::picker::{Entry, Kind, Picker};
+use super::{Intent, Overlay};
+use crate::tui::command;
+use crate::tui::composer::offers::Offers;
+use crate::tui::keymap::{Action, Context, Keymap, TABLE};
+
+/// Actions of the composer that make sense from a list; the rest moves a cursor.
+const FROM_THE_COMPOSER: [Action; 7] = [
+    Action::SearchHistory,
+    Action::Editor,
+    Action::PasteImage,
+    Action::Find,
+    Action::Unfold,
+    Action::Undo,
+    Action::Redo,
+];
+
+/// The palette.
+pub fn palette(keys: &Keymap, offers: &Offers) -> Overlay {
+    let mut entries: Vec<Entry> = command::TABLE
+        .iter()
+        .map(|row| Entry {
+            label: label(&format!("/{}", row.name), row.says),
+            detail: row.takes.to_owned(),
+            intents: vec![if row.takes.is_empty() || row.takes.starts_with('[') {
+                Intent::Run(row.command)
+            } else {
+                // It needs words: they are written in the composer.
+                Intent::Compose(format!("/{} ", row.name))
+            }],
+        })
+        .collect();
+    entries.extend(offers.commands.iter().map(|own| Entry {
+        label: label(&format!("/{}", own.name), &own.description),
+        detail: own.hint.clone(),
+        intents: vec![Intent::Compose(format!("/{} ", own.name))],
+    }));
+    entries.extend(actions(keys));
+    Overlay::Picker(Picker::new(Kind::Other, "Commands and actions", entries))
+}
+
+/// A name and what it does, in columns; both are searched.
+fn label(name: &str, says: &str) -> String {
+    format!("{name:<17} {says}")
+}
+
+fn actions(keys: &Keymap) -> impl Iterator<Item = Entry> + '_ {
+    let named = TABLE.iter().filter(|row| match row.context {
+        Context::Global => row.action != Action::Palette,
+        Context::Running => row.action != Action::FollowUp && row.action != Action::InterruptSend,
+        Context::Composer => FROM_THE_COMPOSER.contains(&row.action),
+        _ => false,
+    });
+    named.map(|row| Entry {
+        label: label(row.name, row.says),
+        detail: keys.key(row.action),
+        intents: vec![Intent::Do(row.action)],
+    })
+}

@@ -1,0 +1,161 @@
+//! The permission rules in force, by who wrote them; what was granted can be taken back.
+
+use ratatui::buffer::Buffer as Cells;
+use ratatui::layout::{Position, Rect};
+
+use super::{Frame, Intent, Outcome, draw_rows, footer};
+use crate::protocol::Op;
+use crate::protocol::event::PermissionRule;
+use crate::tui::input::Key;
+use crate::tui::keymap::{Action, Context, Keymap};
+use crate::tui::state::State;
+use crate::tui::view::row::Row;
+
+/// Columns at which the tool and the pattern begin.
+const TOOL: usize = 10;
+const PATTERN: usize = 22;
+
+/// The rules, and which one is chosen.
+#[derive(Debug, Clone)]
+pub struct PermissionsView {
+    rules: Vec<PermissionRule>,
+    selected: usize,
+}
+
+impl PermissionsView {
+    /// From the agent's answer, in the order in which it gives them.
+    pub const fn new(rules: Vec<PermissionRule>) -> Self {
+        Self { rules, selected: 0 }
+    }
+
+    /// The rules as they are now; the choice stays where it is.
+    pub fn show(&mut self, rules: Vec<PermissionRule>) {
+        self.selected = self.selected.min(rules.len().saturating_sub(1));
+        self.rules = rules;
+    }
+
+    /// The choice moves.
+    pub fn step(&mut self, delta: isize) {
+        let last = self.rules.len().saturating_sub(1);
+        self.selected = self.selected.saturating_add_signed(delta).min(last);
+    }
+
+    /// A key.
+    pub fn key(&mut self, key: Key, keys: &Keymap) -> Outcome {
+        match keys.action(&[Context::Rules, Context::List], key) {
+            Some(Action::ListUp) => self.step(-1),
+            Some(Action::ListDown) => self.step(1),
+            Some(Action::ListPageUp) => self.step(-10),
+            Some(Action::ListPageDown) => self.step(10),
+            Some(Action::RuleRevoke) => {
+                let rule = self.rules.get(self.selected);
+                let revoke = rule.filter(|rule| rule.revocable).map(|rule| {
+                    Intent::Op(Op::RevokePermission {
+                        owner: rule.owner.clone(),
+                        tool: rule.tool.clone(),
+                        pattern: rule.pattern.clone(),
+                    })
+                });
+                return revoke.map_or(Outcome::Consumed, |intent| Outcome::Emit(vec![intent]));
+            }
+            Some(Action::ListClose) => return Outcome::Close(Vec::new()),
+            _ => return Outcome::Ignored,
+        }
+        Outcome::Consumed
+    }
+
+    /// Draws it.
+    pub fn draw(&self, state: &State, area: Rect, buf: &mut Cells) -> Option<Position> {
+        let frame = Frame::of(area);
+        let theme = &state.theme;
+        let mode = state
+            .status
+            .as_ref()
+            .map_or("", |status| status.mode.name());
+        Row::new()
+            .fixed("Permissions", theme.bold())
+            .right("mode ", theme.dim())
+            .right(mode, theme.accent())
+            .draw(frame.title, buf);
+        let (rows, chosen) = self.rows(state);
+        let height = usize::from(frame.body.height);
+        let first = (chosen + 2).saturating_sub(height);
+        draw_rows(rows.iter().skip(first), frame.body, buf);
+        let hints = [
+            (Action::ListDown, "down"),
+            (Action::RuleRevoke, "take back"),
+        ];
+        footer(state, &hints, Action::ListClose).draw(frame.footer, buf);
+        None
+    }
+
+    /// The rows with their headings, and which of them is the chosen one.
+    fn rows(&self, state: &State) -> (Vec<Row>, usize) {
+        let theme = &state.theme;
+        let mut rows = Vec::new();
+        let mut chosen = 0;
+        if self.rules.is_empty() {
+            for text in [
+                "No rule is set and nothing was granted: the mode alone decides.",
+                "`s` and `p` in a permission question grant more; [permission] in the configuration sets rules.",
+            ] {
+                rows.push(Row::new().gap(2).fixed(text, theme.dim()));
+            }
+        }
+        let mut owner = "";
+        for (at, rule) in self.rules.iter().enumerate() {
+            if rule.owner != owner {
+                if at > 0 {
+                    rows.push(Row::new());
+                }
+                rows.push(Row::new().gap(2).text(heading(&rule.owner), theme.dim()));
+                owner = &rule.owner;
+            }
+            let selected = at == self.selected;
+            if selected {
+                chosen = rows.len();
+            }
+            let row = if selected {
+                Row::new().fixed(theme.glyphs.prompt, theme.accent()).gap(1)
+            } else {
+                Row::new().gap(2)
+            };
+            let word = match rule.action.as_str() {
+                "allow" => theme.good(),
+                "deny" => theme.bad(),
+                _ => theme.amber(),
+            };
+            let style = if selected {
+                theme.bold()
+            } else {
+                theme.default()
+            };
+            let row = row
+                .text(&rule.action, word)
+                .to(TOOL)
+                .text(&rule.tool, theme.dim())
+                .to(PATTERN)
+                .text(&rule.pattern, style);
+            let note = if rule.revocable {
+                ""
+            } else {
+                "in a file of yours"
+            };
+            rows.push(row.right(if selected { note } else { "" }, theme.dim()));
+        }
+        (rows, chosen)
+    }
+}
+
+/// Who wrote a rule, in words.
+fn heading(owner: &str) -> &str {
+    match owner {
+        "session" => "Granted for this session",
+        "grants" => "Granted for this project   .dunlin/permissions.toml",
+        "user" => "Your configuration",
+        "project" => "The project's configuration",
+        "agent" => "The agent's own rules",
+        "flags" => "From the command line",
+        other => other,
+    }
+}

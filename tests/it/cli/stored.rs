@@ -1,0 +1,208 @@
+//! `dunlin sessions` and its kin as a user meets them, and folders that cannot be used.
+
+use std::fs;
+use std::os::unix::ffi::OsStringExt;
+use std::time::{Duration, SystemTime};
+
+use serde_json::json;
+
+use crate::support::world::{Ran, World, ran};
+
+fn talked() -> World {
+    let w = World::scripted(&json!({"steps": [{"text": "hello back"}]}));
+    w.exec(&["say hello"]).code(0);
+    w
+}
+
+#[test]
+fn sessions_are_listed_renamed_packed_found_and_deleted() {
+    let w = World::new();
+    let said = w.run(&["sessions"]).code(0).stdout;
+    assert!(said.contains("no sessions in this folder"), "{said}");
+    assert!(
+        w.run(&["search", "x"])
+            .code(1)
+            .stderr
+            .contains("Nothing was found")
+    );
+
+    let w = talked();
+    let id = w.newest();
+    let said = w.run(&["sessions"]).code(0).stdout;
+    let lines: Vec<&str> = said.lines().collect();
+    assert!(
+        lines[0].starts_with("session ") && lines[0].ends_with("title"),
+        "{said}"
+    );
+    assert!(lines[1].starts_with(&id), "{said}");
+    assert!(lines[2].starts_with("1 session here: "), "{said}");
+    assert!(
+        w.run(&["sessions", "rename", &id, " "])
+            .code(2)
+            .stderr
+            .contains("not empty")
+    );
+    w.run(&["sessions", "rename", &id, "a \u{1b}[31mred name"])
+        .code(0);
+    let said = w.run(&["sessions", "list", "--all"]).code(0).stdout;
+    assert!(
+        said.contains("red name") && !said.contains('\u{1b}'),
+        "{said}"
+    );
+    assert!(said.contains(&w.worktree().display().to_string()), "{said}");
+    let said = w.run(&["sessions", "archive", &id]).code(0).stdout;
+    assert!(said.starts_with("Packed, which freed"), "{said}");
+    assert!(
+        w.run(&["sessions", "archive", &id])
+            .code(0)
+            .stdout
+            .contains("already")
+    );
+    assert!(
+        w.run(&["sessions", "list"])
+            .code(0)
+            .stdout
+            .contains("[packed]")
+    );
+    assert!(
+        w.run(&["search", "HELLO back"])
+            .code(0)
+            .stdout
+            .contains(&id)
+    );
+    assert!(
+        w.run(&["sessions", "show", &id])
+            .code(0)
+            .stdout
+            .contains("hello back")
+    );
+    assert!(
+        w.run(&["sessions", "delete", &id])
+            .code(1)
+            .stderr
+            .contains("Nothing was deleted")
+    );
+    w.run(&["sessions", "delete", &id, "--yes"]).code(0);
+    let gone = w.run(&["sessions", "show", &id]).code(2).stderr;
+    assert!(gone.contains("There is no session"), "{gone}");
+}
+
+#[test]
+fn what_an_export_gives_an_import_takes() {
+    let w = talked();
+    for format in ["json", "jsonl"] {
+        let file = w.root().join(format!("export.{format}"));
+        let text = w.run(&["sessions", "export", "--format", format, &w.newest()]);
+        fs::write(&file, text.code(0).stdout).expect("write");
+        let id = w
+            .run(&["sessions", "import", &file.display().to_string()])
+            .code(0)
+            .stdout;
+        let shown = w.run(&["sessions", "show", id.trim()]).code(0).stdout;
+        assert!(shown.contains("hello back"), "{shown}");
+    }
+    let bad = w
+        .run(&["sessions", "import", "nowhere.json"])
+        .code(2)
+        .stderr;
+    assert!(bad.contains("nowhere.json cannot be read"), "{bad}");
+}
+
+#[test]
+fn old_outputs_are_cleaned_up_while_the_program_runs() {
+    let w = World::scripted(&json!({"steps": [
+        {"calls": [{"name": "bash", "input": {"command": "seq 1 20000"}}]}, {"text": "long"},
+        {"calls": [{"name": "bash", "input": {"command":
+            "for i in $(seq 1 600); do [ -e $HOME/../gone ] && exit 0; sleep 0.05; done; exit 9"}}]},
+        {"text": "it is gone"}
+    ]}));
+    w.exec(&["--mode", "auto", "print a lot"]).code(0);
+    let projects = fs::read_dir(w.data().join("projects")).expect("projects");
+    let project = projects
+        .map(|p| p.expect("one").path())
+        .next()
+        .expect("one");
+    let out = project.join("sessions").join(w.newest()).join("out");
+    let full = fs::read_dir(&out)
+        .expect("out")
+        .next()
+        .expect("one")
+        .expect("one")
+        .path();
+    let old = SystemTime::now() - Duration::from_hours(24 * 8);
+    let age = |path| {
+        let file = fs::File::open(path).expect("open");
+        file.set_modified(old).expect("age");
+    };
+    age(full.clone());
+    if let Ok(note) = fs::metadata(project.join("cleaned")) {
+        assert!(note.is_file());
+        age(project.join("cleaned"));
+    }
+    let gone = w.root().join("gone");
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let until = SystemTime::now() + Duration::from_secs(25);
+            while full.exists() && SystemTime::now() < until {
+                std::thread::sleep(Duration::from_millis(20));
+            }
+            fs::write(&gone, "").expect("write");
+        });
+        w.exec(&["--mode", "auto", "wait for it"]).code(0);
+    });
+    assert!(!full.exists(), "the old output is still there");
+    assert!(project.join("cleaned").exists());
+}
+
+fn exec_with(w: &World, data: &std::ffi::OsStr) -> Ran {
+    let model = w.model();
+    let mut command = w.command(&["exec", "--model", &model, "hi"]);
+    ran(command.env("DUNLIN_DATA_DIR", data).output().expect("runs"))
+}
+
+#[test]
+fn a_data_folder_that_cannot_be_used_is_named_with_the_remedy() {
+    let w = World::scripted(&json!({"steps": [{"text": "hello"}]}));
+    let file = w.root().join("file");
+    fs::write(&file, "").expect("write");
+    let around = w.root().join("around");
+    std::os::unix::fs::symlink(&around, &around).expect("link");
+    let long = w.root().join("d".repeat(300));
+    let longer = w.root().join("d/".repeat(2_100));
+    for (data, word) in [
+        (file.clone(), "Move away"),
+        (file.join("below"), "Move away"),
+        (around.join("x"), "circle"),
+        (long, "shorter path"),
+        (longer, "shorter path"),
+    ] {
+        let ran = exec_with(&w, data.as_os_str());
+        let said = &ran.stderr;
+        assert_eq!(ran.code, 1, "{data:?}: {said}");
+        assert!(said.contains(word), "{data:?}: {said}");
+        assert!(said.contains("DUNLIN_DATA_DIR"), "{data:?}: {said}");
+        assert!(!said.contains("panicked"), "{said}");
+    }
+}
+
+#[test]
+fn folders_that_are_not_utf_8_work() {
+    let w = World::scripted(&json!({"steps": [{"text": "hello"}]}));
+    let odd = |stem: &str| {
+        let mut name = stem.as_bytes().to_vec();
+        name.push(0xff);
+        w.root().join(std::ffi::OsString::from_vec(name))
+    };
+    let (work, data) = (odd("work"), odd("data"));
+    fs::create_dir(&work).expect("folder");
+    let model = w.model();
+    let run = |args: &[&str]| {
+        let mut command = w.command(args);
+        command.current_dir(&work).env("DUNLIN_DATA_DIR", &data);
+        ran(command.output().expect("runs")).code(0).stdout
+    };
+    assert_eq!(run(&["exec", "--model", &model, "hi"]), "hello\n");
+    let listed = run(&["sessions", "list", "--json"]);
+    assert!(listed.contains("\"parts\""), "{listed}");
+    assert!(run(&["search", "hello"]).contains("hello"));
+}

@@ -1,0 +1,369 @@
+//! Lists and what they do: skills, own commands, earlier prompts, palette, permissions, effort,
+//! pictures, hints, clicks.
+
+use dunlin::config::commands::CommandDef;
+use dunlin::config::skills::SkillDef;
+use dunlin::protocol::event::{PermissionRule, Phase};
+use dunlin::protocol::{Delivery, Effort, Event, FileSource, Op, Role};
+use dunlin::tui::composer::attach::Picture;
+use dunlin::tui::composer::history::Past;
+use dunlin::tui::composer::offers::Offers;
+use dunlin::tui::input::{Input, Mouse, MouseKind};
+use dunlin::tui::update::{Effect, Known, Msg};
+
+use super::fixtures::World;
+
+fn offers() -> Offers {
+    let skill = |name: &str, description: &str| SkillDef {
+        name: name.to_owned(),
+        description: description.to_owned(),
+        path: format!("/skills/{name}/SKILL.md").into(),
+    };
+    let command = CommandDef {
+        name: "git/review".to_owned(),
+        description: "Reviews a branch".to_owned(),
+        hint: "<branch>".to_owned(),
+        agent: Some("plan".to_owned()),
+        model: None,
+        template: "Review $1 with care.".to_owned(),
+        source: "/commands/git/review.md".into(),
+    };
+    Offers {
+        recent: Vec::new(),
+        commands: vec![command],
+        skills: vec![
+            skill("release", "How we release"),
+            skill("review", "How we review"),
+        ],
+        agents: vec![("docs".to_owned(), "Writes the manual".to_owned())],
+    }
+}
+
+fn knowing(known: Known) -> World {
+    let mut world = World::new(100, 30);
+    world.tui.tell(Msg::Connected(Box::new(known)));
+    world.tui.effects();
+    world
+}
+
+fn prompts(world: &mut World) -> Vec<dunlin::protocol::PromptInput> {
+    let ops = world.tui.ops();
+    ops.into_iter()
+        .filter_map(|op| match op {
+            Op::Prompt { input, .. } => Some(input),
+            _ => None,
+        })
+        .collect()
+}
+
+#[test]
+fn a_skill_is_completed_and_its_page_goes_along() {
+    let mut world = knowing(Known {
+        offers: offers(),
+        ..Known::default()
+    });
+    world.tui.type_text("ship it $rel");
+    let screen = world.tui.screen();
+    assert!(screen.contains("❯ $release"), "{screen}");
+    assert!(screen.contains("How we release"), "{screen}");
+    world.tui.press("tab enter");
+    let sent = prompts(&mut world);
+    assert_eq!(sent[0].text, "ship it $release ");
+    let path = FileSource::Path("/skills/release/SKILL.md".to_owned());
+    assert_eq!(sent[0].files[0].source, path);
+}
+
+#[test]
+fn a_dollar_means_nothing_in_a_shell_line_or_without_skills() {
+    let mut world = knowing(Known {
+        offers: offers(),
+        ..Known::default()
+    });
+    world.tui.type_text("!echo $re");
+    assert!(world.tui.state.composer.popup.is_none());
+    let mut world = World::new(100, 30);
+    world.tui.type_text("costs $re");
+    assert!(world.tui.state.composer.popup.is_none());
+}
+
+#[test]
+fn a_command_of_the_users_own_is_completed_and_becomes_its_page() {
+    let mut world = knowing(Known {
+        offers: offers(),
+        ..Known::default()
+    });
+    world.tui.type_text("/git/");
+    let screen = world.tui.screen();
+    assert!(
+        screen.contains("/git/review") && screen.contains("Reviews a branch"),
+        "{screen}"
+    );
+    world.tui.press("enter");
+    assert_eq!(
+        world.tui.state.composer.expanded(),
+        "/git/review ",
+        "it needs a word"
+    );
+    world.tui.type_text("main");
+    world.tui.press("enter");
+    let ops = world.tui.ops();
+    assert!(ops.contains(&Op::SetAgent("plan".to_owned())), "{ops:?}");
+    assert!(
+        matches!(ops.last(), Some(Op::Prompt { input, delivery: Delivery::Guidance })
+            if input.text == "Review main with care."),
+        "{ops:?}"
+    );
+    world.tui.press("↑");
+    assert_eq!(world.tui.state.composer.expanded(), "/git/review main");
+}
+
+#[test]
+fn an_agent_of_the_users_own_is_offered() {
+    let mut world = knowing(Known {
+        offers: offers(),
+        ..Known::default()
+    });
+    world.tui.type_text("/agent");
+    world.tui.press("enter");
+    let screen = world.tui.screen();
+    assert!(
+        screen.contains("docs") && screen.contains("Writes the manual"),
+        "{screen}"
+    );
+    world.tui.press("enter");
+    assert_eq!(world.tui.ops(), [Op::SetAgent("docs".to_owned())]);
+}
+
+#[test]
+fn earlier_prompts_are_searched_with_a_preview_this_project_first() {
+    let elsewhere = Past {
+        text: "port the parser".to_owned(),
+        place: "pager".to_owned(),
+    };
+    let mut world = knowing(Known {
+        history: vec![
+            elsewhere,
+            Past::here("fix the parser\nand its tests"),
+            Past::here("bump"),
+        ],
+        ..Known::default()
+    });
+    world.tui.type_text("parser");
+    world.tui.press("ctrl+r");
+    let screen = world.tui.screen();
+    let at = |text: &str| {
+        screen
+            .find(text)
+            .unwrap_or_else(|| panic!("{text} is not in:\n{screen}"))
+    };
+    assert!(at("fix the parser") < at("port the parser"), "{screen}");
+    assert!(
+        screen.contains("2 of 3") && screen.contains("pager"),
+        "{screen}"
+    );
+    assert!(screen.contains("and its tests"), "the preview: {screen}");
+    world.tui.press("enter");
+    assert_eq!(
+        world.tui.state.composer.expanded(),
+        "fix the parser\nand its tests"
+    );
+}
+
+#[test]
+fn the_palette_runs_commands_and_actions_by_name() {
+    let mut world = World::new(100, 30);
+    world.tui.press("alt+x");
+    world.tui.type_text("what changed");
+    world.tui.press("enter");
+    assert!(matches!(world.tui.ops()[..], [Op::Diff(_)]), "a command");
+    world.tui.press("alt+x");
+    world.tui.type_text("redraw");
+    world.tui.press("enter");
+    assert!(world.tui.effects().contains(&Effect::Redraw), "an action");
+    world.tui.press("alt+x");
+    world.tui.type_text("/rename");
+    world.tui.press("enter");
+    assert_eq!(
+        world.tui.state.composer.expanded(),
+        "/rename ",
+        "it needs words"
+    );
+}
+
+#[test]
+fn permissions_are_listed_by_owner_and_grants_taken_back() {
+    let rule = |owner: &str, pattern: &str, action: &str| PermissionRule {
+        owner: owner.to_owned(),
+        tool: "bash".to_owned(),
+        pattern: pattern.to_owned(),
+        action: action.to_owned(),
+        revocable: owner != "user",
+    };
+    let rules = vec![
+        rule("grants", "cargo add *", "allow"),
+        rule("user", "git push *", "deny"),
+    ];
+    let mut world = World::new(100, 30);
+    world.tui.type_text("/permissions");
+    world.tui.press("enter");
+    assert_eq!(world.tui.ops(), [Op::ListPermissions]);
+    world.tui.event(Event::Permissions {
+        rules: rules.clone(),
+    });
+    let screen = world.tui.screen();
+    for text in [
+        "Granted for this project",
+        "cargo add *",
+        "Your configuration",
+        "deny",
+    ] {
+        assert!(screen.contains(text), "{text} is not in:\n{screen}");
+    }
+    world.tui.press("↓ x");
+    assert_eq!(
+        world.tui.ops(),
+        [],
+        "a rule of a file is not taken back here"
+    );
+    world.tui.press("↑ x");
+    let revoke = Op::RevokePermission {
+        owner: "grants".to_owned(),
+        tool: "bash".to_owned(),
+        pattern: "cargo add *".to_owned(),
+    };
+    assert_eq!(world.tui.ops(), [revoke]);
+    world.tui.event(Event::Permissions {
+        rules: rules[1..].to_vec(),
+    });
+    assert!(!world.tui.screen().contains("cargo add"));
+    world.tui.press("esc");
+    assert!(!world.tui.screen().contains("Permissions"));
+}
+
+#[test]
+fn the_effort_is_chosen_beside_the_model() {
+    let mut world = World::new(100, 30);
+    world.status(Phase::Idle, 0, |status| {
+        status.model_label = "sonnet-x high".to_owned()
+    });
+    world.tui.press("alt+m");
+    world.tui.ops();
+    assert!(
+        world.tui.screen().contains("effort high"),
+        "{}",
+        world.tui.screen()
+    );
+    world.tui.press("tab tab");
+    let wanted = [Op::SetEffort(Some(Effort::Max)), Op::SetEffort(None)];
+    assert_eq!(world.tui.ops(), wanted);
+    assert!(world.tui.screen().contains("effort default"));
+}
+
+fn shot() -> Picture {
+    Picture {
+        name: "shot.png".to_owned(),
+        mime: "image/png".to_owned(),
+        path: "/tmp/shot.png".to_owned(),
+        bytes: 86_000,
+        pixels: Some((640, 480)),
+    }
+}
+
+#[test]
+fn a_picture_is_pasted_or_dropped_and_goes_along() {
+    let mut world = World::new(100, 30);
+    world.tui.press("ctrl+v");
+    assert_eq!(world.tui.effects(), [Effect::PasteImage]);
+    world.tui.tell(Msg::Pictures(Ok(vec![shot()])));
+    let screen = world.tui.screen();
+    assert!(screen.contains("❯ [shot.png 640x480 84 KB]"), "{screen}");
+    world.tui.type_text(" what is wrong here?");
+    world.tui.press("enter");
+    let sent = prompts(&mut world);
+    assert_eq!(sent[0].text, "[shot.png] what is wrong here?");
+    assert_eq!(
+        sent[0].files[0].source,
+        FileSource::Path("/tmp/shot.png".to_owned())
+    );
+    let dropped = "/tmp/my\\ shot.png";
+    world.tui.tell(Msg::Input(Input::Paste(dropped.to_owned())));
+    let attach = Effect::Attach {
+        paths: vec!["/tmp/my shot.png".to_owned()],
+        text: dropped.to_owned(),
+    };
+    assert_eq!(world.tui.effects(), [attach]);
+    world.tui.tell(Msg::PlainPaste(dropped.to_owned()));
+    assert_eq!(
+        world.tui.state.composer.expanded(),
+        dropped,
+        "no such file: text"
+    );
+}
+
+#[test]
+fn hints_go_when_what_they_say_is_known() {
+    let mut world = World::new(100, 30);
+    assert!(world.tui.screen().contains("@ file"));
+    for _ in 0..5 {
+        world.tui.type_text("@");
+        assert!(world.tui.effects().contains(&Effect::SaveHints));
+        world.tui.press("esc backspace");
+    }
+    let screen = world.tui.screen();
+    assert!(
+        !screen.contains("@ file") && screen.contains("/ command"),
+        "{screen}"
+    );
+    world.tui.effects();
+    world.tui.type_text("@");
+    assert!(
+        !world.tui.effects().contains(&Effect::SaveHints),
+        "nothing new"
+    );
+}
+
+#[test]
+fn two_clicks_take_a_word_and_three_the_line_however_it_is_wrapped() {
+    let mut world = World::new(60, 20);
+    world.say(Role::User, "go");
+    let words = "look at src/tui/update/mouse.rs and tell me what a click does there, please";
+    world.say(Role::Assistant, words);
+    world.status(Phase::Idle, 0, |_| {});
+    let screen = world.tui.screen();
+    let row = screen
+        .lines()
+        .position(|line| line.contains("src/tui"))
+        .expect("the answer");
+    let line: Vec<char> = screen.lines().nth(row).expect("its row").chars().collect();
+    let text: String = line.iter().collect();
+    let col = text[..text.find("update").expect("the path")]
+        .chars()
+        .count();
+    let click = |world: &mut World| {
+        for kind in [MouseKind::Down, MouseKind::Up] {
+            let (col, row) = (col as u16, row as u16);
+            world
+                .tui
+                .tell(Msg::Input(Input::Mouse(Mouse { kind, col, row })));
+        }
+        world.tui.draw();
+    };
+    click(&mut world);
+    click(&mut world);
+    assert_eq!(
+        world.tui.state.transcript.selected_text().as_deref(),
+        Some("src/tui/update/mouse.rs")
+    );
+    click(&mut world);
+    assert_eq!(
+        world.tui.state.transcript.selected_text().as_deref(),
+        Some(words)
+    );
+    world.tui.wait(1_000);
+    click(&mut world);
+    assert_eq!(
+        world.tui.state.transcript.selected_text(),
+        None,
+        "a later click begins anew"
+    );
+}
