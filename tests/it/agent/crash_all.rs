@@ -209,11 +209,18 @@ fn killed_session(seed: u64, kills: usize) {
             done += 1;
         };
         let got = results(&messages);
-        let ids = |all: &BTreeMap<String, Option<String>>| all.keys().cloned().collect::<Vec<_>>();
-        assert_eq!(
-            ids(&got),
-            ids(&expected),
-            "seed {seed}: every call was made"
+        // A step that was cut while its calls still streamed has only those that had come.
+        let step = |id: &str| id.split('_').nth(2).map(str::to_owned);
+        for missing in expected.keys().filter(|id| !got.contains_key(*id)) {
+            let mut siblings = got.iter().filter(|(id, _)| step(id) == step(missing));
+            assert!(
+                siblings.any(|(_, result)| result.is_none()),
+                "seed {seed}: {missing} was never made"
+            );
+        }
+        assert!(
+            got.keys().all(|id| expected.contains_key(id)),
+            "seed {seed}"
         );
         for (id, result) in got.iter().filter(|(_, result)| result.is_some()) {
             assert_eq!(result, &expected[id], "seed {seed}: {id}");
