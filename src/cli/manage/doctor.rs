@@ -173,7 +173,10 @@ fn place(address: &str) -> Result<(String, u16), String> {
     let authority = authority.rsplit('@').next().unwrap_or_default();
     let usual = if scheme == "https" { 443 } else { 80 };
     let (host, port) = match authority.rsplit_once(':') {
-        Some((host, port)) if !port.contains(']') => (host, port.parse().map_err(|_| "no port")?),
+        Some((host, port)) if !port.contains(']') => (
+            host,
+            port.parse().map_err(|error| format!("its port: {error}"))?,
+        ),
         _ => (authority, usual),
     };
     if host.is_empty() {
