@@ -124,7 +124,15 @@ fn signs() -> Finding {
 
 fn models(ground: &app::Ground) -> Finding {
     let registry = app::registry(ground);
-    let found = registry.found();
+    let mut found = registry.found();
+    found.extend(
+        super::models::local_servers(&registry)
+            .iter()
+            .map(|server| {
+                let count = server.models.len();
+                format!("{} at {} ({count} models)", server.label, server.origin)
+            }),
+    );
     Finding {
         good: !found.is_empty(),
         what: "models",

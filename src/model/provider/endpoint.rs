@@ -133,6 +133,11 @@ impl Provider {
         })
     }
 
+    /// Its address.
+    pub(super) fn base(&self) -> &str {
+        &self.base
+    }
+
     pub(super) const fn has_key(&self) -> bool {
         self.key.is_some()
     }
