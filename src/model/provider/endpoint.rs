@@ -157,11 +157,6 @@ impl Provider {
         Some((&key.from, mask(&key.secret)))
     }
 
-    /// Where it is.
-    pub(super) fn base(&self) -> &str {
-        &self.base
-    }
-
     /// Settings that could not be followed.
     pub(super) fn problems(&self) -> Vec<Fault> {
         let mut quirks = Quirks::plain(self.wire);
