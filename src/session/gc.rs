@@ -146,6 +146,11 @@ impl Project {
         Ok(())
     }
 
+    /// True if a session is packed away.
+    pub fn is_packed(&self, id: SessionId) -> Result<bool, StoreError> {
+        Ok(!self.existing(id)?.journal().exists())
+    }
+
     /// Packs a session away: its view goes, its journal is compressed. Opening brings it back.
     /// Returns the bytes that became free. Refused while some process has it open.
     pub fn archive(&self, id: SessionId) -> Result<u64, StoreError> {

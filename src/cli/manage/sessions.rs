@@ -63,13 +63,15 @@ pub(super) fn run(options: &Options, what: Sessions) -> Outcome {
             print("Deleted.");
         }
         Sessions::Archive { id } => {
-            match project.archive(parse(&id)?)? {
-                0 => print("It is packed already."),
-                freed => print(format_args!(
+            let id = parse(&id)?;
+            if project.is_packed(id)? {
+                print("It is packed already.");
+            } else {
+                print(format_args!(
                     "Packed, which freed {}. Opening the session unpacks it.",
-                    bytes(freed)
-                )),
-            };
+                    bytes(project.archive(id)?)
+                ));
+            }
         }
         Sessions::Export { id, format } => {
             let format = match format {
