@@ -1,5 +1,10 @@
 //! The program in a pseudo-terminal, its screen kept by a vt100 parser.
 
+#![expect(
+    clippy::disallowed_methods,
+    reason = "a terminal is watched from a plain thread; there is no runtime to block"
+)]
+
 use std::io::{Read, Write};
 use std::num::NonZero;
 use std::os::fd::AsFd;
@@ -11,7 +16,7 @@ use std::time::{Duration, Instant};
 use super::Outcome;
 
 /// How long a condition may take.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_mins(1);
 /// Between two looks at the screen.
 const LOOK: Duration = Duration::from_millis(40);
 /// The screen rests when nothing was written for so long.

@@ -106,6 +106,8 @@ struct World {
     denies: Option<&'static str>,
     /// The judge finds commands to be no calls at all.
     invalid: bool,
+    /// Files that each command says it writes.
+    writes: Vec<PathBuf>,
     /// When timers run out.
     sleeps: Vec<Millis>,
     requests: usize,
@@ -134,6 +136,7 @@ impl World {
             asks_permission: false,
             denies: None,
             invalid: false,
+            writes: Vec::new(),
             sleeps: Vec::new(),
             requests: 0,
             titles: 0,
@@ -363,7 +366,11 @@ impl World {
         let access = Access {
             title: tool.to_owned(),
             needs: Vec::new(),
-            writes: Vec::<PathBuf>::new(),
+            writes: if tool == "bash" {
+                self.writes.clone()
+            } else {
+                Vec::new()
+            },
             can_write: tool == "bash",
             says: String::new(),
         };
@@ -967,6 +974,8 @@ proptest! {
 
 #[path = "turn_asks_tests.rs"]
 mod asks;
+#[path = "turn_calls_tests.rs"]
+mod calls;
 #[path = "turn_cut_tests.rs"]
 mod cut;
 #[path = "turn_retry_tests.rs"]

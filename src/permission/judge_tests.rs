@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use super::*;
 use crate::config::rules;
 use crate::config::used::Rule;
+use crate::config::used::RuleAction;
 use proptest::prelude::*;
 
 fn place() -> Place {

@@ -42,6 +42,8 @@ pub enum Command {
     Mode,
     /// The agent.
     Agent,
+    /// What subagents did and do.
+    Subagents,
     /// What waits.
     Queue,
     /// The plan.
@@ -163,6 +165,12 @@ pub const TABLE: &[Row] = &[
         "what runs without asking",
     ),
     row(Command::Agent, "agent", "[NAME]", "change the agent"),
+    row(
+        Command::Subagents,
+        "subagents",
+        "",
+        "what subagents did and do",
+    ),
     row(Command::Queue, "queue", "", "edit what waits to be sent"),
     row(Command::Todo, "todo", "", "the plan"),
     row(

@@ -46,11 +46,13 @@ pub enum Context {
     Inspector,
     /// A long text.
     Pager,
+    /// A subagent's transcript.
+    Subagent,
 }
 
 impl Context {
     /// All contexts with their headings in help, in order.
-    pub const ALL: [(Self, &'static str); 17] = [
+    pub const ALL: [(Self, &'static str); 18] = [
         (Self::Global, "Everywhere"),
         (Self::Composer, "Writing"),
         (Self::Running, "While a turn runs"),
@@ -68,6 +70,7 @@ impl Context {
         (Self::Diff, "Changes"),
         (Self::Inspector, "Context"),
         (Self::Pager, "Long texts"),
+        (Self::Subagent, "A subagent"),
     ];
 }
 
@@ -120,6 +123,7 @@ actions! {
     Models Global "models" "alt+m" "choose the model";
     Changes Global "changes" "alt+g" "what changed in the worktree";
     Inspector Global "context" "alt+c" "what fills the context";
+    Subagents Global "subagents" "alt+t" "what subagents did and do";
     PageUp Global "page-up" "pgup" "one page up";
     PageDown Global "page-down" "pgdn" "one page down";
     LineUp Global "line-up" "shift+↑" "one line up";
@@ -246,6 +250,9 @@ actions! {
     PagerTop Pager "pager-top" "home g" "to the beginning";
     PagerBottom Pager "pager-bottom" "end G" "to the end";
     PagerClose Pager "pager-close" "esc q enter" "close";
+
+    SubagentUnfold Subagent "subagent-unfold" "ctrl+e" "unfold the last output";
+    SubagentStop Subagent "subagent-stop" "ctrl+x" "stop this subagent";
 }
 
 /// The table with the user's changes, ready to be asked.

@@ -389,6 +389,11 @@ impl Transcript {
     pub fn set_waker(&mut self, wake: Arc<dyn Fn() + Send + Sync>) {
         self.worker.set_waker(wake);
     }
+
+    /// Wakes whom the other transcript wakes.
+    pub fn wake_like(&mut self, other: &Self) {
+        self.worker.wake_like(&other.worker);
+    }
 }
 
 /// What the end of a turn says, where the messages do not.

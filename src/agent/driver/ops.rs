@@ -93,6 +93,7 @@ impl Agent {
                 let models = self.ports.models.choices();
                 self.active
                     .announce(&self.ports, vec![Event::Models { models }]);
+                self.look_for_local_models();
             }
             Op::FindFiles { query, generation } => {
                 let finder = self.finder.clone();

@@ -8,7 +8,6 @@ use super::active::Active;
 use super::reading::Reading;
 use super::{Agent, branch};
 use crate::context::Conversation;
-use crate::model::local;
 use crate::protocol::{
     Event, Fault, FaultKind, Message, MessageId, NoticeLevel, Part, SessionId, SessionInfo,
 };
@@ -52,7 +51,7 @@ impl Agent {
         self.active.announce(&self.ports, vec![event]);
         let (models, back) = (Arc::clone(&self.ports.models), self.active.back.clone());
         tokio::spawn(async move {
-            for server in local::find(models.http(), &local::SERVERS).await {
+            for server in models.find_local().await {
                 found.push(format!(
                     "{} at {} ({} models)",
                     server.label,
@@ -61,6 +60,20 @@ impl Agent {
                 ));
             }
             drop(back.send(super::Back::Event(Event::Onboarding { reason, found })));
+        });
+    }
+
+    /// The list again, once the servers on this machine have said what they offer.
+    pub(super) fn look_for_local_models(&self) {
+        if self.ports.headless {
+            return;
+        }
+        let (registry, back) = (Arc::clone(&self.ports.models), self.active.back.clone());
+        tokio::spawn(async move {
+            if !registry.find_local().await.is_empty() {
+                let models = registry.choices();
+                drop(back.send(super::Back::Event(Event::Models { models })));
+            }
         });
     }
 

@@ -112,3 +112,40 @@ impl BlobSink for Keep {
         kept.map(FileSource::Blob).map_err(|e| e.to_string())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::protocol::IdMint;
+
+    #[tokio::test]
+    async fn a_call_reports_at_most_ten_times_a_second_and_its_newest_state_wins() {
+        let part = IdMint::new(1, 0).part(1);
+        let (progress, updates) = watch::channel(ProgressUpdate::default());
+        let (back, mut came) = tokio::sync::mpsc::unbounded_channel();
+        let forwarding = tokio::spawn(forward(part, updates, back));
+        let (begun, mut sent) = (std::time::Instant::now(), 0);
+        // A chatty tool for a third of a second.
+        while begun.elapsed() < PROGRESS_EVERY * 7 / 2 {
+            sent += 1;
+            progress.send_modify(|update| update.tail = sent.to_string());
+            tokio::task::yield_now().await;
+        }
+        let mut tails = Vec::new();
+        while tails.last() != Some(&sent.to_string()) {
+            match came.recv().await {
+                Some(Back::Input(Input::Progress { update, .. })) => tails.push(update.tail),
+                other => panic!("{other:?}"),
+            }
+        }
+        let most = begun.elapsed().as_millis() / PROGRESS_EVERY.as_millis() + 1;
+        assert!(
+            tails.len() as u128 <= most,
+            "{} updates of {sent} in {:?}",
+            tails.len(),
+            begun.elapsed()
+        );
+        drop(progress);
+        forwarding.await.expect("it ends with the call");
+    }
+}

@@ -124,7 +124,15 @@ fn signs() -> Finding {
 
 fn models(ground: &app::Ground) -> Finding {
     let registry = app::registry(ground);
-    let found = registry.found();
+    let mut found = registry.found();
+    found.extend(
+        super::models::local_servers(&registry)
+            .iter()
+            .map(|server| {
+                let count = server.models.len();
+                format!("{} at {} ({count} models)", server.label, server.origin)
+            }),
+    );
     Finding {
         good: !found.is_empty(),
         what: "models",
@@ -173,7 +181,10 @@ fn place(address: &str) -> Result<(String, u16), String> {
     let authority = authority.rsplit('@').next().unwrap_or_default();
     let usual = if scheme == "https" { 443 } else { 80 };
     let (host, port) = match authority.rsplit_once(':') {
-        Some((host, port)) if !port.contains(']') => (host, port.parse().map_err(|_| "no port")?),
+        Some((host, port)) if !port.contains(']') => (
+            host,
+            port.parse().map_err(|error| format!("its port: {error}"))?,
+        ),
         _ => (authority, usual),
     };
     if host.is_empty() {

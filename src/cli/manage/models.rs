@@ -9,11 +9,13 @@ use crate::cli::print;
 use crate::error::AppError;
 use crate::headless::exit;
 use crate::model::ModelInfo;
+use crate::model::local::LocalServer;
 use crate::model::provider::Registry;
 
 pub(super) fn run(options: &Options, wanted: &Models) -> Outcome {
     let ground = ground(options)?;
     let registry = app::registry(&ground);
+    local_servers(&registry);
     let search = wanted.search.as_deref().unwrap_or_default().to_lowercase();
     let words: Vec<&str> = search.split_whitespace().collect();
     let mut listed = registry.choices();
@@ -48,6 +50,17 @@ pub(super) fn run(options: &Options, wanted: &Models) -> Outcome {
         }
     }
     Ok(exit::DONE)
+}
+
+/// The model servers that answer on this machine; none if asking is impossible.
+pub(super) fn local_servers(registry: &Registry) -> Vec<LocalServer> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build();
+    runtime.map_or_else(
+        |_| Vec::new(),
+        |runtime| runtime.block_on(registry.find_local()),
+    )
 }
 
 /// A model as it is shown.

@@ -133,6 +133,11 @@ impl Provider {
         })
     }
 
+    /// Its address.
+    pub(super) fn base(&self) -> &str {
+        &self.base
+    }
+
     pub(super) const fn has_key(&self) -> bool {
         self.key.is_some()
     }
@@ -150,11 +155,6 @@ impl Provider {
     pub(super) fn key_shown(&self) -> Option<(&str, String)> {
         let key = self.key.as_ref()?;
         Some((&key.from, mask(&key.secret)))
-    }
-
-    /// Where it is.
-    pub(super) fn base(&self) -> &str {
-        &self.base
     }
 
     /// Settings that could not be followed.

@@ -11,6 +11,7 @@ use crate::config::used::{Config, ModelSettings};
 use crate::model::catalog::{self, Catalog};
 use crate::model::encode::Quirks;
 use crate::model::http::Http;
+use crate::model::local::{self, LocalServer};
 use crate::model::scripted::{self, Script, ScriptedModel};
 use crate::model::{Model, ModelInfo, Price, auth};
 use crate::protocol::event::ModelChoice;
@@ -42,6 +43,8 @@ pub struct Registry {
     found: Vec<String>,
     problems: Vec<Fault>,
     made: Mutex<HashMap<ModelRef, Arc<dyn Model>>>,
+    /// What the servers on this machine offered when they were last asked.
+    local: Mutex<Vec<ModelRef>>,
 }
 
 impl Registry {
@@ -88,6 +91,7 @@ impl Registry {
             found,
             problems,
             made: Mutex::default(),
+            local: Mutex::default(),
         }
     }
 
@@ -107,6 +111,24 @@ impl Registry {
     pub fn warm(&self) {
         self.catalog.section("").for_each(drop);
         self.http.warm();
+    }
+
+    /// Asks the model servers that may run on this machine, at their default or configured addresses;
+    /// what they offer is among the `choices` from then on. Takes 400 ms at most.
+    pub async fn find_local(&self) -> Vec<LocalServer> {
+        let places: Vec<(&str, &str, &str)> = local::SERVERS
+            .iter()
+            .map(|(id, label, origin)| {
+                let provider = self.providers.get(*id);
+                (*id, *label, provider.map_or(*origin, Provider::base))
+            })
+            .collect();
+        let found = local::find(&self.http, &places).await;
+        let models = found.iter().flat_map(|server| server.models.clone());
+        let mut known = self.local.lock().unwrap_or_else(PoisonError::into_inner);
+        *known = models.collect();
+        drop(known);
+        found
     }
 
     /// Names of all variables that may hold a provider's key: commands must not see them.
@@ -221,7 +243,14 @@ impl Registry {
             .section(provider.facts)
             .filter(|(name, facts)| !facts.gone && facts.can.contains('t') && !own.contains(name))
             .map(|(name, _)| name);
-        for name in own.iter().copied().chain(known) {
+        let running = self.local.lock().unwrap_or_else(PoisonError::into_inner);
+        let running: Vec<String> = running
+            .iter()
+            .filter(|model| model.provider == provider.id && !own.contains(&&*model.model))
+            .map(|model| model.model.clone())
+            .collect();
+        let running = running.iter().map(String::as_str);
+        for name in own.iter().copied().chain(running).chain(known) {
             choices.push(choice(&self.info(&reference(&provider.id, name)), usable));
         }
     }

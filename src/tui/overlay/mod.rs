@@ -16,6 +16,7 @@ pub mod rewind;
 pub mod search;
 mod session_rows;
 pub mod sessions;
+pub mod subagent;
 pub mod undo;
 
 use ratatui::buffer::Buffer as Cells;
@@ -70,6 +71,8 @@ pub enum Intent {
     },
     /// Take a queued message back into the composer.
     EditQueued(QueueItem),
+    /// Open a subagent's transcript.
+    Watch(SessionId),
 }
 
 /// What a layer made of a key.
@@ -108,6 +111,8 @@ pub enum Overlay {
     Inspector(inspector::Inspector),
     /// What waits.
     Queue(queue::QueueView),
+    /// The transcript of the subagent that the state holds open.
+    Subagent,
     /// Earlier prompts.
     History(history::HistoryView),
     /// Permission rules.
@@ -148,6 +153,7 @@ impl Overlay {
             Self::Undo(layer) => layer.key(key, keys),
             Self::Inspector(layer) => layer.key(key, keys),
             Self::Queue(layer) => layer.key(key, keys),
+            Self::Subagent => Outcome::Ignored,
             Self::History(layer) => layer.key(key, keys),
             Self::Permissions(layer) => layer.key(key, keys),
         }
@@ -181,6 +187,7 @@ impl Overlay {
             Self::Undo(layer) => layer.scroll(delta),
             Self::Inspector(layer) => layer.scroll(delta),
             Self::Queue(layer) => layer.step(delta.signum()),
+            Self::Subagent => {}
             Self::History(layer) => layer.step(delta.signum()),
             Self::Permissions(layer) => layer.step(delta.signum()),
         }
@@ -227,6 +234,8 @@ impl Overlay {
             Self::Undo(layer) => layer.draw(state, area, buf),
             Self::Inspector(layer) => layer.draw(state, area, buf, now),
             Self::Queue(layer) => layer.draw(state, area, buf),
+            // It changes the state's caches: see `subagent::draw`.
+            Self::Subagent => None,
             Self::History(layer) => layer.draw(state, area, buf),
             Self::Permissions(layer) => layer.draw(state, area, buf),
         }

@@ -211,7 +211,7 @@ impl Looping {
         let soonest = [next, self.state.deadline()].into_iter().flatten().min();
         self.tick = soonest
             .map(|millis| at + Duration::from_millis(u64::try_from(millis - clock).unwrap_or(0)));
-        if self.state.transcript.poll_highlights() {
+        if self.state.poll_highlights() {
             self.frames.soon(at, true);
         }
         Ok(())
@@ -335,7 +335,7 @@ impl Looping {
     }
 
     fn highlighted(&mut self) {
-        if self.state.transcript.poll_highlights() && !self.state.transcript.has_selection() {
+        if self.state.poll_highlights() && !self.state.transcript.has_selection() {
             self.frames.soon(Instant::now(), true);
         }
     }

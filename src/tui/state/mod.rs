@@ -5,6 +5,7 @@
 pub mod asks;
 pub mod hints;
 pub mod plan;
+pub mod subagents;
 
 use std::collections::BTreeMap;
 
@@ -157,6 +158,8 @@ pub struct State {
     pub composer: Composer,
     /// Overlays, the topmost last.
     pub overlays: Vec<Overlay>,
+    /// The session's subagents, and the one that is looked at.
+    pub subagents: subagents::Subagents,
     /// Open questions.
     pub asks: Asks,
     /// What waits.
@@ -186,6 +189,13 @@ pub struct State {
 }
 
 impl State {
+    /// Takes in what was highlighted beside; true if something on screen changed.
+    pub fn poll_highlights(&mut self) -> bool {
+        let watched = self.subagents.watched.as_mut();
+        let watched = watched.is_some_and(|w| w.transcript.poll_highlights());
+        self.transcript.poll_highlights() || watched
+    }
+
     /// The state before anything is known.
     pub fn new(settings: UiSettings, start: Start, terminal: Terminal) -> Self {
         let keys = Keymap::new(&settings.keys, &settings.key_places);
@@ -202,6 +212,7 @@ impl State {
             transcript_area: Rect::default(),
             composer: Composer::default(),
             overlays: Vec::new(),
+            subagents: subagents::Subagents::default(),
             asks: Asks::default(),
             queue: QueueState::default(),
             status: None,

@@ -132,6 +132,11 @@ impl Worker {
         self.wake = Some(wake);
     }
 
+    /// Wakes whom the other one wakes.
+    pub fn wake_like(&mut self, other: &Self) {
+        self.wake.clone_from(&other.wake);
+    }
+
     /// Hands over what is wanted, takes results in. True if there were any.
     #[cfg(feature = "highlight")]
     pub fn poll(&mut self, highlights: &mut Highlights) -> bool {

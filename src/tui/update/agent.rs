@@ -11,6 +11,7 @@ use super::super::overlay::permissions::PermissionsView;
 use super::super::overlay::rewind::Rewind;
 use super::super::overlay::undo::UndoView;
 use super::super::state::plan::Plan;
+use super::super::state::subagents::Subagents;
 use super::super::state::{First, Session, State};
 use super::Effect;
 use crate::protocol::{
@@ -47,11 +48,18 @@ pub(super) fn event(state: &mut State, event: Event, now: Millis) -> Vec<Effect>
             state.asks.clear();
             state.queue = QueueState::default();
             state.overlays.clear();
+            state.subagents = Subagents::default();
             return first(state);
         }
         Event::History {
             messages, parts, ..
-        } => history(state, &messages, &parts),
+        } => {
+            for part in &parts {
+                state.subagents.part(part);
+            }
+            history(state, &messages, &parts);
+        }
+        Event::Subagent { session, event } => state.subagents.event(session, &event, now),
         Event::SessionUpdated { session } => state.session.info = Some(session),
         Event::MessageCreated { message } => message_created(state, &message),
         Event::PartUpdated { part } => part_updated(state, &part),
@@ -319,6 +327,7 @@ fn part_updated(state: &mut State, part: &Part) {
             state.session.patches.insert(part.id, files.clone());
         }
         PartBody::Tool(_) => {
+            state.subagents.part(part);
             if let Some(plan) = plan(part) {
                 state.session.plan = Some(plan);
             }

@@ -50,6 +50,7 @@ pub(super) fn run(state: &mut State, command: Command, rest: &str, now: Millis) 
         Command::Effort => effort(state, rest, now),
         Command::Mode => mode(state, rest, now),
         Command::Agent => agent(state, rest),
+        Command::Subagents => super::subagents::open(state, now),
         Command::Queue => show(state, Overlay::Queue(QueueView::new(&state.queue))),
         Command::Todo => todo(state, now),
         Command::Export => export(rest),

@@ -11,7 +11,7 @@ use super::super::keymap::{Action, Context};
 use super::super::overlay::palette::palette;
 use super::super::overlay::{self, Overlay};
 use super::super::state::State;
-use super::{Effect, asks, compose, layers};
+use super::{Effect, asks, compose, layers, subagents};
 use crate::protocol::{DiffScope, Millis, NoticeLevel, Op, Phase};
 
 /// Two presses within this time are a double.
@@ -203,6 +203,7 @@ pub(super) fn act(state: &mut State, action: Action, now: Millis) -> Vec<Effect>
         }
         Action::Changes => vec![Effect::Op(Op::Diff(DiffScope::Turn))],
         Action::Inspector => vec![Effect::Op(Op::Context)],
+        Action::Subagents => subagents::open(state, now),
         Action::CycleMode => cycle_mode(state),
         Action::RetryNow => vec![Effect::Op(Op::RetryNow)],
         Action::SearchHistory => open(state, |state| {

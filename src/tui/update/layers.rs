@@ -5,11 +5,14 @@ use super::super::input::Key;
 use super::super::keymap::{Action, Context, Keymap};
 use super::super::overlay::{Intent, Outcome, Overlay};
 use super::super::state::{Editing, State};
-use super::{Effect, compose};
+use super::{Effect, compose, subagents};
 use crate::protocol::{Millis, NoticeLevel, Op};
 
 /// A key for the topmost overlay.
 pub(super) fn key(state: &mut State, key: Key, now: Millis) -> Vec<Effect> {
+    if matches!(state.overlays.last(), Some(Overlay::Subagent)) {
+        return subagents::key(state, key);
+    }
     if state.keys.action(&[Context::Global], key) == Some(Action::Cancel) {
         return closed(state, Vec::new(), now);
     }
@@ -60,6 +63,7 @@ fn perform(state: &mut State, intents: Vec<Intent>, now: Millis) -> Vec<Effect> 
                 state.theme_name = name;
                 state.restyle();
             }
+            Intent::Watch(session) => effects.extend(subagents::watch(state, session)),
             Intent::Run(command) => effects.extend(super::command::run(state, command, "", now)),
             Intent::Do(action) => effects.extend(super::keys::act(state, action, now)),
             Intent::Open(overlay) => state.overlays.push(*overlay),

@@ -10,6 +10,7 @@ mod compose;
 mod keys;
 mod layers;
 mod mouse;
+mod subagents;
 
 use super::composer::attach::Picture;
 use super::composer::history::Past;

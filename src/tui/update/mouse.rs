@@ -1,6 +1,7 @@
 //! The mouse: the wheel scrolls, a drag selects, a click folds; two clicks take a word, three a line.
 
 use super::super::input::{Mouse, MouseKind};
+use super::super::overlay::Overlay;
 use super::super::state::State;
 use super::{Effect, keys};
 use crate::protocol::Millis;
@@ -12,6 +13,17 @@ const CLICKS_MS: Millis = 400;
 /// Something was done with the mouse.
 pub(super) fn mouse(state: &mut State, mouse: Mouse, now: Millis) -> Vec<Effect> {
     let over = state.asks.current().is_none_or(|ask| !ask.full);
+    if matches!(state.overlays.last(), Some(Overlay::Subagent))
+        && let Some(watched) = &mut state.subagents.watched
+        && over
+    {
+        match mouse.kind {
+            MouseKind::WheelUp => watched.transcript.scroll_lines(-WHEEL_ROWS),
+            MouseKind::WheelDown => watched.transcript.scroll_lines(WHEEL_ROWS),
+            _ => {}
+        }
+        return Vec::new();
+    }
     if let Some(top) = state.overlays.last_mut()
         && over
     {

@@ -16,6 +16,7 @@ use ratatui::layout::{Position, Rect};
 
 use self::row::Row;
 use super::keymap::Action;
+use super::overlay::{Overlay, subagent};
 use super::state::State;
 use super::transcript::Look;
 use crate::protocol::{Millis, Phase};
@@ -102,11 +103,18 @@ pub fn draw(state: &mut State, buf: &mut Buffer, now: Millis) -> Drawn {
     if let Some(at) = places.footer {
         footer::row(state).draw(inset(at, margin), buf);
     }
+    let mut animating = animating || moves(state);
     if let Some(top) = state.overlays.last().filter(|_| sheet.is_none()) {
         clear(area, buf);
-        drawn.cursor = top.draw(state, area, buf, now);
+        if matches!(top, Overlay::Subagent) {
+            let spinner = (now / SPIN_MS) as usize;
+            animating |= subagent::draw(state, area, buf, now, spinner);
+            drawn.cursor = None;
+        } else {
+            drawn.cursor = top.draw(state, area, buf, now);
+        }
     }
-    drawn.next = next_tick(state, animating || moves(state), now);
+    drawn.next = next_tick(state, animating, now);
     drawn
 }
 

@@ -3,6 +3,7 @@
 
 mod budgets;
 mod crash;
+mod crash_all;
 mod grants;
 mod interrupt;
 mod loops;

@@ -166,19 +166,14 @@ fn facts_in_outputs_that_were_pruned_or_compacted_are_all_recalled() {
 fn a_step_at_turn_100_costs_what_one_at_turn_5_costs() {
     let simulation = Simulation::new(ORDINARY, ContextSettings::default()).timed();
     let figures = simulation.run().figures;
-    let (early, late) = (figures.step_cpu(3, 8), figures.step_cpu(93, 100));
-    if early == 0 {
-        eprintln!("skipped: this system does not tell a thread's CPU time");
-        return;
-    }
+    let (early, late) = (figures.step_time(3, 8), figures.step_time(93, 100));
     eprintln!(
-        "CPU of a step: {} µs in turns 3 to 8, {} µs in turns 93 to 100; {} MiB at most",
-        early / 1_000,
-        late / 1_000,
+        "a step takes {early:?} in turns 3 to 8, {late:?} in turns 93 to 100; {} MiB at most",
         peak_memory()
     );
-    // Room for a debug build on a busy machine; the figure to look at is printed.
-    assert!(late < early * 3, "{late} against {early} ns");
+    assert!(!early.is_zero());
+    // Room for a busy machine; the figures to look at are printed.
+    assert!(late < early * 4, "{late:?} against {early:?}");
 }
 
 /// `cargo test --release --test it context::campaign::long -- --ignored --nocapture`

@@ -3,6 +3,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use dunlin::agent::effect::{Durability, Effect, Purpose};
@@ -139,8 +140,8 @@ pub(super) struct Figures {
     /// Requests that were byte extensions of the one before; and of how many.
     pub(super) appended: (usize, usize),
     pub(super) cached: u64,
-    /// Turn and CPU time in nanoseconds of each step: the turn machine, assembling, encoding.
-    pub(super) cpu: Vec<(usize, u64)>,
+    /// Turn and time of each step: the turn machine, assembling, encoding.
+    pub(super) times: Vec<(usize, Duration)>,
 }
 
 impl Figures {
@@ -162,15 +163,15 @@ impl Figures {
         self.quantile(0, usize::MAX, 1.0)
     }
 
-    /// The median CPU time of a step between two turns, in nanoseconds.
-    pub(super) fn step_cpu(&self, from: usize, to: usize) -> u64 {
+    /// What a step between two turns takes when the machine has time for it: the lower quartile.
+    pub(super) fn step_time(&self, from: usize, to: usize) -> Duration {
         let in_range = self
-            .cpu
+            .times
             .iter()
             .filter(|(turn, _)| (from..=to).contains(turn));
-        let mut times: Vec<u64> = in_range.map(|(_, time)| *time).collect();
+        let mut times: Vec<Duration> = in_range.map(|(_, time)| *time).collect();
         times.sort_unstable();
-        times.get(times.len() / 2).copied().unwrap_or(0)
+        times.get(times.len() / 4).copied().unwrap_or_default()
     }
 
     pub(super) fn hit_rate(&self) -> f64 {
@@ -196,8 +197,8 @@ pub(super) struct Simulation {
     bytes: Option<(Encoder, Bytes)>,
     /// Encodes each request and measures; not with `bytes`.
     timed: Option<Encoder>,
-    /// CPU time since the last request.
-    spent: u64,
+    /// Time since the last request.
+    spent: Duration,
     /// Facts that outputs of the turn with this number hold.
     facts: BTreeMap<usize, String>,
 }
@@ -265,7 +266,7 @@ impl Simulation {
             last: Vec::new(),
             bytes: None,
             timed: None,
-            spent: 0,
+            spent: Duration::ZERO,
             facts: BTreeMap::new(),
         }
     }
@@ -301,9 +302,9 @@ impl Simulation {
             });
             while let Some(input) = self.queue.pop_front() {
                 self.now += 100;
-                let begun = self.timed.is_some().then(cpu_time);
+                let begun = Instant::now();
                 let effects = self.turn.apply(self.now, input);
-                self.spent += begun.map_or(0, |begun| cpu_time() - begun);
+                self.spent += begun.elapsed();
                 for effect in effects {
                     self.perform(effect);
                 }
@@ -364,7 +365,7 @@ impl Simulation {
     }
 
     fn answer(&mut self, stream: u64, purpose: &Purpose) {
-        let begun = self.timed.is_some().then(cpu_time);
+        let begun = Instant::now();
         let messages = match purpose {
             Purpose::Step { .. } => assemble::messages(self.turn.conversation_mut(), &|_| None),
             Purpose::Summary { chunk, .. } => {
@@ -372,12 +373,12 @@ impl Simulation {
                 assemble::messages_in(self.turn.conversation_mut(), places, chunk.clip, &|_| None)
             }
         };
-        if let (Some(encoder), Some(begun)) = (&self.timed, begun) {
+        if let Some(encoder) = &self.timed {
             let body = encoder.body(&request(&self.turn, messages.clone()));
-            self.spent += cpu_time() - begun;
+            self.spent += begun.elapsed();
             assert!(!body.is_empty());
             let spent = std::mem::take(&mut self.spent);
-            self.figures.cpu.push((self.in_turn, spent));
+            self.figures.times.push((self.in_turn, spent));
         }
         let tokens = OVERHEAD + messages.iter().map(|m| size(m)).sum::<u64>() / 4;
         if tokens > self.profile.limit {
@@ -515,15 +516,6 @@ fn request(turn: &Turn, messages: Vec<Arc<RequestMessage>>) -> Request {
         effort: None,
         session: info.id,
     }
-}
-
-/// CPU time of this thread in nanoseconds; 0 where the system does not tell.
-fn cpu_time() -> u64 {
-    let text = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
-    text.split(' ')
-        .next()
-        .and_then(|n| n.parse().ok())
-        .unwrap_or(0)
 }
 
 /// The largest resident size of this process so far, in MiB; 0 where the system does not tell.

@@ -244,7 +244,7 @@ fn permissions_are_listed_by_owner_and_grants_taken_back() {
 fn the_effort_is_chosen_beside_the_model() {
     let mut world = World::new(100, 30);
     world.status(Phase::Idle, 0, |status| {
-        status.model_label = "sonnet-x high".to_owned()
+        status.model_label = "sonnet-x high".to_owned();
     });
     world.tui.press("alt+m");
     world.tui.ops();

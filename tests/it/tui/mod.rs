@@ -15,4 +15,5 @@ mod lists;
 mod reports;
 mod sessions;
 mod sizes;
+mod subagents;
 mod vim;
