@@ -89,6 +89,9 @@ pub(super) fn start(start: Start) -> Result<Sender<Job>, StoreError> {
         .spawn(move || {
             let done = writer.run(&inbox);
             writer.finish();
+            // whoever was told that it is closed must find the door shut
+            writer.refuse_rest(&inbox);
+            drop(inbox);
             // the session may be opened again from here on
             drop(lock);
             if let Some(done) = done {
@@ -233,6 +236,14 @@ impl Writer {
         let told = catch_unwind(AssertUnwindSafe(|| self.announce.failed(fault)));
         if told.is_err() {
             tracing::error!("a listener of the session store panicked");
+        }
+    }
+
+    fn refuse_rest(&self, inbox: &Receiver<Job>) {
+        while let Ok(job) = inbox.try_recv() {
+            if let Job::Commit(commit) = job {
+                refuse(&*self.announce, commit.sync, &StoreError::Closed.fault());
+            }
         }
     }
 
