@@ -176,7 +176,8 @@ impl Drop for Group {
         let Some(child) = self.child.take() else {
             return;
         };
-        if !self.is_alive() {
+        // Asked with the child in hand: a command that leads no group yet is alive all the same.
+        if !is_alive(self.pid, Some(&child)) {
             return;
         }
         let doomed = Doomed {
