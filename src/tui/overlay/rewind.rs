@@ -121,10 +121,14 @@ impl Rewind {
         let frame = Frame::of(area);
         let theme = &state.theme;
         let branches = self.branches();
+        let turns = match self.turns.len() {
+            1 => "1 turn".to_owned(),
+            many => format!("{many} turns"),
+        };
         let count = if branches > 1 {
-            format!("{} turns   {branches} branches", self.turns.len())
+            format!("{turns}   {branches} branches")
         } else {
-            format!("{} turns", self.turns.len())
+            turns
         };
         Row::new()
             .fixed("Rewind", theme.bold())
