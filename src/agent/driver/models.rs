@@ -9,7 +9,7 @@ use super::{Agent, Back, Streamed};
 use crate::agent::budget::Spent;
 use crate::agent::effect::Purpose;
 use crate::agent::input::{Input, StreamId};
-use crate::context::{assemble, compact, prompt};
+use crate::context::{assemble, compact, prompt, said};
 use crate::model::{Block, Delta, Model, Request, RequestMessage, Usage};
 use crate::protocol::{Fault, FaultKind, FilePart, FileSource};
 
@@ -113,21 +113,24 @@ impl Agent {
                 .min(self.ports.config.context.output_reserve),
             effort: self.ports.config.effort,
             session,
+            place: None,
         };
         match purpose {
             Purpose::Step { tools, instruction } => {
                 let mut messages = assemble::messages(active.turn.conversation_mut(), &bytes);
                 if !instruction.is_empty() {
-                    messages.push(said(&info.model, instruction.clone()));
+                    messages.push(user_says(&info.model, instruction.clone()));
                 }
                 let tools = if *tools {
                     Arc::clone(&base.tools)
                 } else {
                     Arc::from([])
                 };
+                let place = model.place(&mut said::newest_first(active.turn.conversation()));
                 Request {
                     messages,
                     tools,
+                    place,
                     ..base
                 }
             }
@@ -138,7 +141,7 @@ impl Agent {
             } => {
                 let mut messages = Vec::new();
                 if !notes.is_empty() {
-                    messages.push(said(&info.model, compact::notes_so_far(notes)));
+                    messages.push(user_says(&info.model, compact::notes_so_far(notes)));
                 }
                 let conversation = active.turn.conversation_mut();
                 let places = chunk.places.clone();
@@ -148,7 +151,7 @@ impl Agent {
                     chunk.clip,
                     &bytes,
                 ));
-                messages.push(said(&info.model, compact::summary_request(focus)));
+                messages.push(user_says(&info.model, compact::summary_request(focus)));
                 let own = self.ports.agent_named("compaction");
                 let system = own.and_then(|a| a.prompt.as_deref());
                 Request {
@@ -178,11 +181,12 @@ impl Agent {
             model: wanted.clone(),
             system_stable: prompt::TITLE.into(),
             system_dynamic: "".into(),
-            messages: vec![said(&wanted, clipped)],
+            messages: vec![user_says(&wanted, clipped)],
             tools: Arc::from([]),
             max_output: TITLE_TOKENS,
             effort: None,
             session: self.active.turn.info().id,
+            place: None,
         });
         let back = self.active.back.clone();
         tokio::spawn(async move {
@@ -225,7 +229,7 @@ async fn read_title(model: &dyn Model, request: Arc<Request>, usage: &mut Usage)
 }
 
 /// A user message that is never stored.
-fn said(model: &crate::protocol::ModelRef, text: String) -> Arc<RequestMessage> {
+fn user_says(model: &crate::protocol::ModelRef, text: String) -> Arc<RequestMessage> {
     Arc::new(RequestMessage {
         assistant: false,
         blocks: vec![Block::Text(text)],

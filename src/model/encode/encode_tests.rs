@@ -75,6 +75,7 @@ fn request(model_name: &str, messages: Vec<Arc<RequestMessage>>) -> Request {
         max_output: 8_000,
         effort: None,
         session: session(1),
+        place: None,
     }
 }
 

@@ -321,6 +321,7 @@ pub(crate) fn check_every_wire(messages: &[std::sync::Arc<crate::model::RequestM
                 max_output: 1_000,
                 effort: None,
                 session: crate::protocol::SessionId::from_raw(1),
+                place: None,
             },
             &quirks,
         );

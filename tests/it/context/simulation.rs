@@ -515,6 +515,7 @@ fn request(turn: &Turn, messages: Vec<Arc<RequestMessage>>) -> Request {
         max_output: 1_000,
         effort: None,
         session: info.id,
+        place: None,
     }
 }
 

@@ -65,6 +65,7 @@ fn request(model: &dyn Model) -> Arc<Request> {
         max_output: 100,
         effort: None,
         session: IdMint::new(1, 0).session(1),
+        place: None,
         model,
     })
 }
