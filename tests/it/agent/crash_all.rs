@@ -32,7 +32,7 @@ fn script() -> Value {
         .collect();
     json!({
         // Small enough for several compactions.
-        "model": {"context": 24_000, "max_output": 2_000},
+        "model": {"context": 9_000, "max_output": 1_000},
         "branches": [{"match": "^child", "steps": [
             {"calls": [bash("echo child >> children; echo in the child".to_owned())]},
             {"text": "the child is done"}]}],
@@ -151,10 +151,12 @@ fn results(messages: &[Value]) -> BTreeMap<String, Option<String>> {
     results
 }
 
+/// The user's own words; what a compaction says again is not among them.
 fn user_texts(messages: &[Value]) -> String {
     let users = messages.iter().filter(|m| m["role"] == "user");
     let texts = users.flat_map(|m| m["parts"].as_array().expect("parts"));
     texts
+        .filter(|p| p["synthetic"] != true)
         .filter_map(|p| p["text"].as_str())
         .collect::<Vec<_>>()
         .join("\n")
