@@ -12,6 +12,7 @@ pub mod encode;
 pub mod error;
 pub mod http;
 pub mod local;
+pub mod messages;
 pub mod provider;
 pub mod request;
 pub mod scripted;
@@ -24,6 +25,7 @@ use futures_util::StreamExt;
 use futures_util::stream::BoxStream;
 
 pub use delta::{Delta, Usage};
+pub use messages::Messages;
 pub use request::{Block, Place, Request, RequestMessage, Said, ToolSpec};
 pub use tape::Tape;
 

@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
+pub use super::messages::Messages;
 use crate::protocol::{Effort, ModelRef, SessionId};
 
 /// One request to a model.
@@ -20,7 +21,7 @@ pub struct Request {
     /// System prompt, dynamic part: environment, date, instruction files.
     pub system_dynamic: Arc<str>,
     /// The conversation, oldest first.
-    pub messages: Vec<Arc<RequestMessage>>,
+    pub messages: Messages,
     /// The tools on offer; empty for none (then calls of the history are still sent).
     pub tools: Arc<[ToolSpec]>,
     /// Most output tokens, reasoning included.

@@ -10,7 +10,7 @@ use crate::agent::budget::Spent;
 use crate::agent::effect::Purpose;
 use crate::agent::input::{Input, StreamId};
 use crate::context::{assemble, compact, prompt, said};
-use crate::model::{Block, Delta, Model, Request, RequestMessage, Usage};
+use crate::model::{Block, Delta, Messages, Model, Request, RequestMessage, Usage};
 use crate::protocol::{Fault, FaultKind, FilePart, FileSource};
 
 /// Longest title.
@@ -106,7 +106,7 @@ impl Agent {
             model: info.model.clone(),
             system_stable: Arc::clone(&active.system_stable),
             system_dynamic: Arc::clone(&active.system_dynamic),
-            messages: Vec::new(),
+            messages: Messages::default(),
             tools: Arc::clone(&active.specs),
             max_output: info
                 .max_output
@@ -139,18 +139,14 @@ impl Agent {
                 notes,
                 focus,
             } => {
-                let mut messages = Vec::new();
+                let mut messages = Messages::default();
                 if !notes.is_empty() {
                     messages.push(user_says(&info.model, compact::notes_so_far(notes)));
                 }
                 let conversation = active.turn.conversation_mut();
                 let places = chunk.places.clone();
-                messages.extend(assemble::messages_in(
-                    conversation,
-                    places,
-                    chunk.clip,
-                    &bytes,
-                ));
+                let head = assemble::messages_in(conversation, places, chunk.clip, &bytes);
+                messages.extend(head.iter().map(Arc::clone));
                 messages.push(user_says(&info.model, compact::summary_request(focus)));
                 let own = self.ports.agent_named("compaction");
                 let system = own.and_then(|a| a.prompt.as_deref());
@@ -181,7 +177,7 @@ impl Agent {
             model: wanted.clone(),
             system_stable: prompt::TITLE.into(),
             system_dynamic: "".into(),
-            messages: vec![user_says(&wanted, clipped)],
+            messages: vec![user_says(&wanted, clipped)].into(),
             tools: Arc::from([]),
             max_output: TITLE_TOKENS,
             effort: None,

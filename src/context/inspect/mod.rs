@@ -185,7 +185,7 @@ pub fn report(source: &Source<'_>) -> Report {
     };
     let mut large = Vec::new();
     let folds = source.conversation.folds();
-    for &at in &visible {
+    for &at in visible {
         let fold = folds.at(at);
         for part in &entries[at].parts {
             let gone = match part.body {

@@ -157,7 +157,7 @@ pub(super) fn estimate(request: &Request) -> u64 {
     for tool in request.tools.iter() {
         bytes += tool.name.len() + tool.description.len() + 400;
     }
-    for message in &request.messages {
+    for message in request.messages.iter() {
         bytes += message.blocks.iter().map(block_size).sum::<usize>();
     }
     (bytes / 4) as u64

@@ -70,7 +70,8 @@ pub(super) fn find(script: &Script, newest_first: &mut dyn Iterator<Item = Said<
 
 /// The same from what a request shows, for one that does not say where it stands.
 pub(super) fn find_in(script: &Script, request: &Request) -> Place {
-    let shown = request.messages.iter().enumerate().rev();
+    let numbers = (0..request.messages.len()).rev();
+    let shown = numbers.zip(request.messages.iter().rev());
     let mut said = shown.map(|(at, message)| Said {
         at,
         assistant: message.assistant,

@@ -40,7 +40,7 @@ fn request(session: SessionId, messages: Vec<Arc<RequestMessage>>, tools: bool) 
         model: me(),
         system_stable: Arc::from(""),
         system_dynamic: Arc::from(""),
-        messages,
+        messages: messages.into(),
         tools: if tools { vec![tool] } else { Vec::new() }.into(),
         max_output: 1_000,
         effort: None,
@@ -158,7 +158,11 @@ fn place(model: &ScriptedModel, said: &[(&str, Option<&str>)]) -> Place {
     let mut newest_first = said.iter().enumerate().rev().map(|(at, (who, call))| Said {
         at,
         assistant: *who == "assistant",
-        texts: if *who == "assistant" { Vec::new() } else { vec![who] },
+        texts: if *who == "assistant" {
+            Vec::new()
+        } else {
+            vec![who]
+        },
         call: *call,
     });
     model.place(&mut newest_first).expect("scripts have places")

@@ -55,7 +55,8 @@ fn request(model: &dyn Model) -> Arc<Request> {
             assistant: false,
             blocks: vec![Block::Text("Hi".to_owned())],
             model: model.clone(),
-        })],
+        })]
+        .into(),
         tools: vec![ToolSpec {
             name: "read".to_owned(),
             description: "Reads.".to_owned(),
