@@ -54,7 +54,7 @@ impl Messages {
         }
         self.blocks.truncate(len.div_ceil(BLOCK));
         if let Some(last) = self.blocks.last_mut()
-            && len % BLOCK != 0
+            && !len.is_multiple_of(BLOCK)
         {
             Arc::make_mut(last).truncate(len % BLOCK);
         }

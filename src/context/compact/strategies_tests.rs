@@ -77,7 +77,7 @@ fn after_a_compaction_the_model_sees_request_summary_tail_and_what_is_new() {
     let texts: Vec<String> = w
         .conversation
         .visible()
-        .into_iter()
+        .iter()
         .map(|&at| w.conversation.entries()[at].text())
         .collect();
     assert_eq!(texts, ["", "the notes", "three", "", "four"]);
@@ -107,7 +107,7 @@ fn a_second_compaction_folds_the_first_summary_in_and_never_summarises_it_alone(
     let texts: Vec<String> = w
         .conversation
         .visible()
-        .into_iter()
+        .iter()
         .map(|&at| w.conversation.entries()[at].text())
         .collect();
     assert_eq!(texts, ["", "newer notes", "three", "", "four"]);
