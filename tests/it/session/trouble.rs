@@ -10,8 +10,8 @@ use dunlin::protocol::Event;
 use dunlin::session::{Commit, FaultPoints, Project, SessionStore, ViewFault};
 
 use super::support::{
-    Heard, Model, World, assert_sound, commit, copy_folder, count, info, quiet_contained_panics,
-    records, session_id, told,
+    Heard, Model, World, assert_sound, commit, copy_folder, count, info, long_campaign, note,
+    quiet_contained_panics, records, session_id, told,
 };
 
 /// A project in which things can go wrong.
@@ -255,12 +255,8 @@ fn an_index_that_fails_in_the_middle_of_a_running_session_is_told_then() {
 #[test]
 fn after_a_power_cut_every_synced_record_is_there() {
     quiet_contained_panics();
-    let rounds = if std::env::var_os("DUNLIN_DAMAGE").is_some() {
-        60
-    } else {
-        4
-    };
-    let world = World::new();
+    let rounds = if long_campaign() { 60 } else { 4 };
+    let world = World::patient();
     let id = session_id(1);
     let store = world.start(id);
     let spare = world.home.path().join("spare");
@@ -323,7 +319,9 @@ fn after_a_power_cut_every_synced_record_is_there() {
                         .all(|p| expected.parts[&(p.message, p.id)] == *p)
                 );
                 opened.store.close_blocking();
+                fs::remove_dir_all(world.folder(own)).expect("remove");
             }
         }
     }
+    note(&format!("{} power cuts", case - 100));
 }
