@@ -237,8 +237,9 @@ pub(super) fn submit(state: &mut State, delivery: Delivery, now: Millis) -> Vec<
 
 /// False, and said, if this session is only read here or an edited prompt has to wait.
 fn may_write(state: &mut State, now: Millis) -> bool {
-    if state.session.read_only {
-        let sentence = "This session can only be read here: /fork goes on in a copy.";
+    if let Some(why) = state.session.read_only {
+        let open_there = state.session.open_there();
+        let sentence = format!("Read only: {}.", why.in_short(&open_there));
         state.say(NoticeLevel::Warning, sentence, now);
         return false;
     }
