@@ -462,7 +462,7 @@ fn the_picker_finds_later_prompts_too_and_an_old_answer_says_nothing() {
         hits: hits.to_vec(),
         more: false,
     };
-    world.tui.event(found(4, &[hit.clone()]));
+    world.tui.event(found(4, std::slice::from_ref(&hit)));
     assert!(world.tui.screen().contains("no session matches"));
     world.tui.event(found(5, &[hit]));
     let screen = world.tui.screen();
