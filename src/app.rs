@@ -108,6 +108,9 @@ pub fn ground(wishes: &Wishes) -> Result<Ground, AppError> {
     if let Some(agent) = &wishes.agent {
         config.agent.clone_from(agent);
     }
+    if !config.agent.is_empty() {
+        known_agent(&config.agent, &paths, &worktree, trusted)?;
+    }
     config.sandbox.enabled &= !wishes.no_sandbox;
     config.turn.max_steps = wishes
         .max_steps
@@ -122,6 +125,36 @@ pub fn ground(wishes: &Wishes) -> Result<Ground, AppError> {
         sources: loaded.sources,
         trusted,
     })
+}
+
+/// Refuses an agent that does not exist, or that nobody can talk to: it would have the tools and
+/// permissions of another one.
+fn known_agent(name: &str, paths: &Paths, worktree: &Path, trusted: bool) -> Result<(), AppError> {
+    let folders = agents::folders(&paths.config_dir, worktree, trusted, "agents");
+    // What is wrong with their files is said when the agent starts.
+    let known = agents::agents(&folders, &mut Vec::new());
+    let names: Vec<&str> = known
+        .iter()
+        .filter(|agent| is_chosen(agent.kind))
+        .map(|agent| agent.name.as_str())
+        .collect();
+    if names.contains(&name) {
+        return Ok(());
+    }
+    let message = if known.iter().any(|agent| agent.name == name) {
+        format!("The agent {name} only works for other agents.")
+    } else {
+        let close = crate::config::value::closest(name, &names);
+        let meant = close.map_or_else(String::new, |close| format!(" Did you mean {close}?"));
+        format!("There is no agent {name}.{meant}")
+    };
+    let hint = format!("The agents are: {}.", names.join(", "));
+    Err(AppError::usage(message, hint))
+}
+
+/// True for an agent that the user talks to.
+const fn is_chosen(kind: agents::AgentKind) -> bool {
+    matches!(kind, agents::AgentKind::Primary | agents::AgentKind::Both)
 }
 
 /// The nearest folder upward that holds `.git`.
@@ -285,11 +318,10 @@ pub fn offers(ground: &Ground) -> Offers {
     let folders = agents::folders(config, worktree, ground.trusted, "commands");
     let mut warnings = Vec::new();
     let agent_folders = agents::folders(config, worktree, ground.trusted, "agents");
-    let chosen = |kind| matches!(kind, agents::AgentKind::Primary | agents::AgentKind::Both);
     let known = agents::agents(&agent_folders, &mut warnings).into_iter();
     Offers {
         agents: known
-            .filter(|agent| chosen(agent.kind))
+            .filter(|agent| is_chosen(agent.kind))
             .map(|agent| (agent.name, agent.description))
             .collect(),
         recent: Vec::new(),

@@ -2,7 +2,7 @@
 //!
 //! `auto` runs commands without asking, so there they get no network unless the configuration allows
 //! it. In the other modes each command that is not known to only read was allowed by the user or by a
-//! rule, network included; then only writing is confined. Confined or not, on Linux a command runs in
+//! rule, network included; then only writing is confined. In `plan` nothing can be written at all. Confined or not, on Linux a command runs in
 //! a session of its own, without a terminal.
 
 use std::ffi::{OsStr, OsString};
@@ -80,9 +80,13 @@ impl Confined {
         let Confine::By(mode) = confine else {
             return None;
         };
-        let policy = self.policy.clone()?;
-        let network = policy.network || matches!(mode, Mode::Ask | Mode::AutoEdit);
-        Some(Policy { network, ..policy })
+        let mut policy = self.policy.clone()?;
+        policy.network |= matches!(mode, Mode::Ask | Mode::AutoEdit);
+        if mode == Mode::Plan {
+            // Nothing can write, whatever a command turns out to do.
+            policy.writable.clear();
+        }
+        Some(policy)
     }
 }
 
@@ -138,6 +142,17 @@ mod tests {
         assert_eq!(network(Confine::By(Mode::Auto)), Some(false));
         assert_eq!(network(Confine::By(Mode::Plan)), Some(false));
         assert_eq!(network(Confine::Not), None);
+    }
+
+    #[test]
+    fn in_plan_nothing_can_be_written() {
+        let writable = |mode| {
+            confined()
+                .policy(Confine::By(mode))
+                .map(|p| p.writable.len())
+        };
+        assert_eq!(writable(Mode::Plan), Some(0));
+        assert_eq!(writable(Mode::Auto), Some(1));
     }
 
     #[test]

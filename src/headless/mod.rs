@@ -8,10 +8,12 @@ mod json;
 mod orders;
 mod text;
 
-use std::io::{self, Write};
+use std::io::{self, IsTerminal, Write};
 
 use crate::protocol::link::{Inbox, OpSender};
-use crate::protocol::{Delivery, Event, Fault, FaultKind, Op, PromptInput, QueueState, TurnEnd};
+use crate::protocol::{
+    Answer, AskId, Delivery, Event, Fault, FaultKind, Op, PromptInput, QueueState, TurnEnd,
+};
 
 /// How the events are printed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -70,7 +72,14 @@ trait Printer {
 /// standard input has ended and nothing is left to do.
 pub async fn run(task: Task, talk: Talk, ops: OpSender, mut events: Inbox) -> u8 {
     let mut printer: Box<dyn Printer + Send> = match talk.format {
-        Format::Text => Box::new(text::TextPrinter::new(io::stdout(), io::stderr())),
+        Format::Text => {
+            let to_terminal = io::stdout().is_terminal();
+            Box::new(text::TextPrinter::new(
+                io::stdout(),
+                io::stderr(),
+                to_terminal,
+            ))
+        }
         Format::Json => Box::new(json::JsonPrinter::new(io::stdout())),
     };
     let mut orders = talk.orders.then(|| orders::listen(io::stdin()));
@@ -111,10 +120,13 @@ pub async fn run(task: Task, talk: Talk, ops: OpSender, mut events: Inbox) -> u8
                 drop(printer.end());
                 return run.code;
             }
+            let complaint = run.complaint.take().map(|error| Event::Error { error });
             // A reader that went away (`| head`) is a wish to stop.
-            if printer.event(&event).is_err() {
-                drop(run.ops.send(Op::Close));
-                return exit::ERROR;
+            for event in [Some(event), complaint].into_iter().flatten() {
+                if printer.event(&event).is_err() {
+                    drop(run.ops.send(Op::Close));
+                    return exit::ERROR;
+                }
             }
         }
     }
@@ -164,6 +176,10 @@ struct Run {
     open: bool,
     input: Input,
     orders: bool,
+    /// Questions that are open.
+    asks: Vec<AskId>,
+    /// What is to be said after the event at hand.
+    complaint: Option<Fault>,
 }
 
 impl Run {
@@ -187,6 +203,8 @@ impl Run {
                 Input::Taken
             },
             orders: talk.orders,
+            asks: Vec::new(),
+            complaint: None,
         }
     }
 
@@ -204,11 +222,23 @@ impl Run {
             }
             None => {
                 self.input = Input::Ended;
+                for ask in std::mem::take(&mut self.asks) {
+                    self.refuse(ask);
+                }
                 // Ops are taken in order: the answer to this one says that all before it are taken.
                 drop(self.ops.send(Op::ListModels));
             }
         }
         None
+    }
+
+    /// Nobody is left who could answer: it is a no, as without `--json-input`.
+    fn refuse(&self, ask: AskId) {
+        let message = String::new();
+        drop(self.ops.send(Op::Answer {
+            ask,
+            answer: Answer::No { message },
+        }));
     }
 
     /// Follows the session; true when there is nothing left to do.
@@ -219,6 +249,12 @@ impl Run {
                 match self.task.take() {
                     Some(_) if !writable => {
                         self.code = exit::ERROR;
+                        self.complaint = Some(Fault::new(
+                            FaultKind::Storage,
+                            "The session can only be read: another dunlin has it open, or it belongs to \
+                             another folder.",
+                            "Wait until that one has ended, or start without -c or -r.",
+                        ));
                         return true;
                     }
                     Some(Task::Prompt(input)) => {
@@ -234,6 +270,18 @@ impl Run {
                 }
             }
             Event::QueueChanged { queue } => self.queue = queue.clone(),
+            Event::Asked { ask } if self.orders => {
+                if self.input == Input::Open {
+                    self.asks.push(ask.id);
+                } else {
+                    self.refuse(ask.id);
+                }
+                return false;
+            }
+            Event::AskClosed { ask } => {
+                self.asks.retain(|open| open != ask);
+                return false;
+            }
             Event::TurnStarted => self.running = true,
             Event::TurnFinished { reason } => {
                 self.code = code_of(*reason);

@@ -106,9 +106,18 @@ impl From<Order> for Op {
 
 /// Reads one line; the error is a sentence that says what is wrong with it.
 pub(super) fn read(line: &str) -> Result<Op, String> {
-    serde_json::from_str::<Order>(line)
-        .map(Op::from)
-        .map_err(|error| format!("This line of the input is not an order: {error}."))
+    let wrong = |why: &str| format!("This line of the input is not an order: {why}.");
+    if !line.starts_with('{') && serde_json::from_str::<serde_json::Value>(line).is_ok() {
+        return Err(wrong("an order is a JSON object with a `type`"));
+    }
+    let order = serde_json::from_str::<Order>(line).map_err(|error| wrong(&error.to_string()))?;
+    if let Order::Prompt { text, files, .. } | Order::Replace { text, files, .. } = &order
+        && text.trim().is_empty()
+        && files.is_empty()
+    {
+        return Err("This order says nothing: give it a text or files.".to_owned());
+    }
+    Ok(Op::from(order))
 }
 
 /// Reads orders until the end of the input, on a thread of its own.
@@ -129,6 +138,15 @@ pub(super) fn listen(
                     .unwrap_or(0);
                 if count == 0 {
                     return;
+                }
+                if count as u64 == LINE_BYTES && line.last() != Some(&b'\n') {
+                    // Its rest is no order, whatever it looks like.
+                    let ended = input.skip_until(b'\n').is_ok();
+                    let sentence = "A line of the input is longer than 16 MiB and was left out.";
+                    if !ended || sender.send(Err(sentence.to_owned())).is_err() {
+                        return;
+                    }
+                    continue;
                 }
                 let text = String::from_utf8_lossy(&line);
                 if text.trim().is_empty() {
@@ -184,6 +202,32 @@ mod tests {
         ];
         for line in with_ids {
             assert!(read(&line).is_ok(), "{line}: {:?}", read(&line));
+        }
+    }
+
+    #[test]
+    fn a_line_that_is_too_long_is_left_out_with_its_rest() {
+        let mut text = vec![b'x'; LINE_BYTES as usize];
+        text.extend_from_slice(br#"{"type":"interrupt"}"#);
+        text.extend_from_slice(b"\n{\"type\":\"continue\"}\n");
+        let mut orders = listen(std::io::Cursor::new(text));
+        let first = orders.blocking_recv().expect("one").expect_err("too long");
+        assert!(first.contains("16 MiB"), "{first}");
+        assert_eq!(orders.blocking_recv(), Some(Ok(Op::Continue)));
+        assert_eq!(orders.blocking_recv(), None);
+    }
+
+    #[test]
+    fn an_order_without_words_is_refused() {
+        for line in [
+            r#"{"type":"prompt","text":""}"#,
+            r#"{"type":"prompt","text":"  \n"}"#,
+        ] {
+            assert!(read(line).expect_err("empty").contains("says nothing"));
+        }
+        for line in ["null", "7", r#""x""#, "[]"] {
+            let sentence = read(line).expect_err("no object");
+            assert!(sentence.contains("a JSON object"), "{sentence}");
         }
     }
 

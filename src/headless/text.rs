@@ -1,11 +1,14 @@
 //! The answer on stdout, what happens meanwhile on stderr.
+//!
+//! Texts of models, tools and files go through `charset::plain` before they can reach a terminal; the
+//! answer stays as it is where it goes to a file or a pipe.
 
 use std::collections::{HashMap, HashSet};
 use std::io::{self, Write};
 
 use super::Printer;
 use crate::protocol::{
-    AskBody, Event, MessageId, NoticeLevel, Part, PartBody, PartId, Role, ToolState,
+    AskBody, Event, MessageId, NoticeLevel, Part, PartBody, PartId, Role, ToolState, charset,
 };
 
 /// Prints for a person or a script that wants the answer alone.
@@ -19,10 +22,12 @@ pub(super) struct TextPrinter<O, E> {
     texts: Vec<(PartId, String)>,
     newest: Option<MessageId>,
     told: HashMap<PartId, &'static str>,
+    /// True if the answer goes to a terminal: then nothing in it may steer that.
+    to_terminal: bool,
 }
 
 impl<O: Write, E: Write> TextPrinter<O, E> {
-    pub(super) fn new(out: O, err: E) -> Self {
+    pub(super) fn new(out: O, err: E, to_terminal: bool) -> Self {
         Self {
             out,
             err,
@@ -30,6 +35,7 @@ impl<O: Write, E: Write> TextPrinter<O, E> {
             texts: Vec::new(),
             newest: None,
             told: HashMap::new(),
+            to_terminal,
         }
     }
 
@@ -51,11 +57,16 @@ impl<O: Write, E: Write> TextPrinter<O, E> {
         }
     }
 
+    /// A line of progress. It is put together first, so that a sequence cannot be hidden in pieces.
+    fn tell(&mut self, line: &str) -> io::Result<()> {
+        writeln!(self.err, "{}", charset::plain(line))
+    }
+
     /// What the model said before it went on working is progress.
     fn progress_texts(&mut self) -> io::Result<()> {
         for (_, text) in std::mem::take(&mut self.texts) {
             if !text.trim().is_empty() {
-                writeln!(self.err, "{}", text.trim())?;
+                self.tell(text.trim())?;
             }
         }
         Ok(())
@@ -73,9 +84,9 @@ impl<O: Write, E: Write> TextPrinter<O, E> {
         match state {
             ToolState::Error { error, .. } => {
                 let first = error.lines().next().unwrap_or_default();
-                writeln!(self.err, "{mark} {name} {title}: {first}")
+                self.tell(&format!("{mark} {name} {title}: {first}"))
             }
-            _ => writeln!(self.err, "{mark} {name} {title}"),
+            _ => self.tell(&format!("{mark} {name} {title}")),
         }
     }
 }
@@ -100,49 +111,40 @@ impl<O: Write, E: Write> Printer for TextPrinter<O, E> {
                 attempt,
                 delay_ms,
                 error,
-            } => writeln!(
-                self.err,
+            } => self.tell(&format!(
                 "⟲ attempt {attempt} failed: {} Trying again in {} s.",
                 error.message,
                 delay_ms.div_ceil(1_000)
-            ),
+            )),
             Event::Compacted {
                 before_tokens,
                 after_tokens,
                 ..
-            } => {
-                writeln!(
-                    self.err,
-                    "⌁ compacted {before_tokens} → {after_tokens} tokens"
-                )
-            }
+            } => self.tell(&format!(
+                "⌁ compacted {before_tokens} → {after_tokens} tokens"
+            )),
             Event::Notice {
                 level: NoticeLevel::Info,
                 ..
             } => Ok(()),
-            Event::Notice { text, .. } => writeln!(self.err, "! {text}"),
+            Event::Notice { text, .. } => self.tell(&format!("! {text}")),
             Event::Asked { ask } => match &ask.body {
-                AskBody::Permission { subject, tool, .. } => writeln!(
-                    self.err,
+                AskBody::Permission { subject, tool, .. } => self.tell(&format!(
                     "? {tool} needs permission, and nobody can be asked: {subject}\n  Allow it with a rule in \
                      [permission], or use --mode auto-edit or --mode auto."
-                ),
+                )),
                 AskBody::DoomLoop {
                     subject, repeats, ..
-                } => {
-                    writeln!(
-                        self.err,
-                        "! the same call {repeats} times in a row: {subject}"
-                    )
-                }
+                } => self.tell(&format!(
+                    "! the same call {repeats} times in a row: {subject}"
+                )),
                 _ => Ok(()),
             },
-            Event::Error { error } => writeln!(self.err, "dunlin: {error}"),
-            Event::Onboarding { reason, .. } => writeln!(
-                self.err,
+            Event::Error { error } => self.tell(&format!("dunlin: {error}")),
+            Event::Onboarding { reason, .. } => self.tell(&format!(
                 "dunlin: {reason} Set ANTHROPIC_API_KEY, OPENAI_API_KEY or GEMINI_API_KEY, run `dunlin auth \
                  login`, or try `dunlin demo`."
-            ),
+            )),
             _ => Ok(()),
         }
     }
@@ -154,7 +156,12 @@ impl<O: Write, E: Write> Printer for TextPrinter<O, E> {
             .collect();
         let answer = texts.join("\n");
         if !answer.trim().is_empty() {
-            writeln!(self.out, "{}", answer.trim_end())?;
+            let answer = answer.trim_end();
+            if self.to_terminal {
+                writeln!(self.out, "{}", charset::plain(answer))?;
+            } else {
+                writeln!(self.out, "{answer}")?;
+            }
         }
         self.out.flush()?;
         self.err.flush()
