@@ -13,7 +13,7 @@ use crate::config::paths::Paths;
 use crate::config::used::SandboxSettings;
 use crate::protocol::Mode;
 use crate::sandbox::{self, Blocked, Policy, Support};
-use crate::tools::bash::{CommandWrapper, Confine};
+use crate::tools::bash::{CommandWrapper, Confine, Guard};
 
 /// Whether and how commands are confined.
 #[derive(Debug)]
@@ -63,7 +63,10 @@ impl Confinement {
         if policy.is_none() && !sandbox::MAKES_SESSION {
             return None;
         }
-        Some(Arc::new(Confined { policy }))
+        Some(Arc::new(Confined {
+            policy,
+            guard: Guard::default(),
+        }))
     }
 }
 
@@ -72,6 +75,7 @@ impl Confinement {
 struct Confined {
     /// None: nothing is confined, commands only get a session of their own.
     policy: Option<Policy>,
+    guard: Guard,
 }
 
 impl Confined {
@@ -107,6 +111,10 @@ impl CommandWrapper for Confined {
         sandbox::MAKES_SESSION
     }
 
+    fn guard(&self) -> Option<&Guard> {
+        Some(&self.guard)
+    }
+
     fn explain(
         &self,
         confine: Confine,
@@ -131,6 +139,7 @@ mod tests {
         };
         Confined {
             policy: Some(policy),
+            guard: Guard::default(),
         }
     }
 
