@@ -24,9 +24,11 @@ use ratatui::layout::Rect;
 
 use crate::protocol::{AskId, Event, MessageId, Millis, NoticeLevel, PartId, Phase, TurnEnd};
 use crate::tui::cells::Cell;
+use crate::tui::picture::{Canvas, Pictures};
 use crate::tui::scroll::anchor::{Move, Position, Unit};
 use crate::tui::scroll::find::Find;
 use crate::tui::scroll::select::Selection;
+use crate::tui::term::gallery::Seen;
 use crate::tui::term::sanitise::Safe;
 use crate::tui::text::cache::Cache;
 use crate::tui::text::highlight::{Highlights, Worker};
@@ -90,6 +92,9 @@ pub struct Transcript {
     cache: Cache,
     highlights: Highlights,
     worker: Worker,
+    pictures: Pictures,
+    /// The pictures of the last frame, from the top.
+    seen: Vec<Seen>,
     position: Position,
     moves: Vec<Move>,
     selection: Option<Selection>,
@@ -258,14 +263,16 @@ impl Transcript {
 
     /// Bytes held by cells and layouts, about.
     pub fn weight(&self) -> usize {
-        self.list.weight() + self.cache.size().1
+        self.list.weight() + self.cache.size().1 + self.pictures.weight()
     }
 
     /// Forgets everything.
     pub fn clear(&mut self) {
         let worker = std::mem::take(&mut self.worker);
+        let pictures = std::mem::take(&mut self.pictures);
         *self = Self {
             worker,
+            pictures,
             ..Self::default()
         };
     }
@@ -379,20 +386,39 @@ impl Transcript {
         &self.highlights
     }
 
-    /// Takes in highlighting results and hands new work to the worker, which starts with the first
-    /// piece of work. Call after a frame and on `wake`. True: draw again.
-    pub fn poll_highlights(&mut self) -> bool {
-        self.worker.poll(&mut self.highlights)
+    /// How pictures are shown on this terminal.
+    pub fn set_canvas(&mut self, canvas: Canvas) {
+        self.pictures.set_canvas(canvas);
     }
 
-    /// Called from the worker's thread when results are ready.
+    /// The pictures that wait for their bytes.
+    pub const fn pictures(&mut self) -> &mut Pictures {
+        &mut self.pictures
+    }
+
+    /// The pictures that the last frame shows, from the top.
+    pub fn seen(&self) -> &[Seen] {
+        &self.seen
+    }
+
+    /// Takes in highlighting results and pictures, and hands new work to the workers, which start with
+    /// the first piece of work. Call after a frame and on `wake`. True: draw again.
+    pub fn poll_highlights(&mut self) -> bool {
+        let pictures = self.pictures.poll();
+        self.worker.poll(&mut self.highlights) || pictures
+    }
+
+    /// Called from the workers' threads when results are ready.
     pub fn set_waker(&mut self, wake: Arc<dyn Fn() + Send + Sync>) {
+        self.pictures.set_waker(Arc::clone(&wake));
         self.worker.set_waker(wake);
     }
 
-    /// Wakes whom the other transcript wakes.
+    /// Wakes whom the other transcript wakes, and shows pictures as it does.
     pub fn wake_like(&mut self, other: &Self) {
         self.worker.wake_like(&other.worker);
+        self.pictures.wake_like(&other.pictures);
+        self.pictures.set_canvas(other.pictures.canvas());
     }
 }
 

@@ -5,6 +5,7 @@
 use ratatui::style::Style;
 
 use crate::protocol::Millis;
+use crate::tui::picture::Pictures;
 use crate::tui::term::sanitise::Safe;
 use crate::tui::text::highlight::Highlights;
 use crate::tui::text::markdown::Page;
@@ -77,6 +78,8 @@ pub struct Cx<'a> {
     pub theme: &'a Theme,
     /// Finished highlighting.
     pub highlights: &'a Highlights,
+    /// Pictures, as far as they are known.
+    pub pictures: &'a Pictures,
     /// The time.
     pub now: Millis,
     /// The spinner's tick.

@@ -214,6 +214,9 @@ impl Looping {
         if self.state.poll_highlights() {
             self.frames.soon(at, true);
         }
+        for op in self.state.wanted_files() {
+            self.link.send(op);
+        }
         Ok(())
     }
 
@@ -422,6 +425,7 @@ impl Looping {
                     keep(self.state.hints.uses());
                 }
             }
+            Effect::Ask(question) => self.screen.also(question.bytes()),
             Effect::PasteImage => self.paste_image(),
             Effect::Attach { paths, text } => {
                 let found = pictures::dropped(&paths, &self.worktree(), home().as_deref());

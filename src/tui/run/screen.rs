@@ -61,7 +61,7 @@ impl Screen {
     }
 
     /// Everything is drawn with the next frame.
-    pub(super) const fn forget(&mut self) {
+    pub(super) fn forget(&mut self) {
         self.painter.forget();
     }
 
@@ -79,11 +79,14 @@ impl Screen {
                 .also(osc::title(&Safe::strip(&title)).as_bytes());
             self.title = title;
         }
+        let seen = state.seen_pictures(self.painter.canvas_drawn());
+        let rests = self.painter.pictures(&seen, now);
+        self.guard.when_left(self.painter.farewell());
         let bytes = self
             .painter
             .frame(&std::mem::take(&mut self.before), drawn.cursor)?;
         write_all(bytes)?;
-        Ok(drawn.next)
+        Ok([drawn.next, rests].into_iter().flatten().min())
     }
 
     /// Bytes that ride behind the next frame.
@@ -103,6 +106,14 @@ impl Screen {
         out.push_str("\r\n\x1b[2mpress any key to return\x1b[0m");
         write_all(out.as_bytes())
     }
+}
+
+/// Columns and rows of pixels of one cell, if the terminal says.
+pub(super) fn cell_pixels() -> Option<(u16, u16)> {
+    let size = rustix::termios::tcgetwinsize(io::stdout()).ok()?;
+    let width = size.ws_xpixel.checked_div(size.ws_col)?;
+    let height = size.ws_ypixel.checked_div(size.ws_row)?;
+    (width > 0 && height > 0).then_some((width, height))
 }
 
 fn size() -> (u16, u16) {

@@ -10,7 +10,9 @@ use ratatui::backend::{Backend, CrosstermBackend};
 use ratatui::buffer::{Buffer, Cell, CellDiffOption};
 use ratatui::layout::{Position, Rect};
 
+use super::gallery::{Gallery, Seen};
 use super::shift;
+use crate::protocol::Millis;
 
 const BEGIN: &[u8] = b"\x1b[?2026h\x1b[?25l";
 const END: &[u8] = b"\x1b[?2026l";
@@ -28,6 +30,7 @@ pub struct Painter {
     stale: bool,
     bytes: Vec<u8>,
     extra: Vec<u8>,
+    gallery: Gallery,
 }
 
 impl Painter {
@@ -41,7 +44,23 @@ impl Painter {
             stale: true,
             bytes: Vec::with_capacity(CAPACITY),
             extra: Vec::new(),
+            gallery: Gallery::default(),
         }
+    }
+
+    /// The pictures of the next frame. Gives when the screen changes by itself because of them.
+    pub fn pictures(&mut self, seen: &[Seen], now: Millis) -> Option<Millis> {
+        self.gallery.plan(seen, self.next.area, now)
+    }
+
+    /// What takes the pictures back that the terminal holds.
+    pub fn farewell(&self) -> String {
+        self.gallery.farewell()
+    }
+
+    /// The next frame as far as it is drawn.
+    pub const fn canvas_drawn(&self) -> &Buffer {
+        &self.next
     }
 
     /// The screen has another size now; everything is drawn again.
@@ -51,12 +70,14 @@ impl Painter {
             self.shown = Buffer::empty(area);
             self.next = Buffer::empty(area);
             self.stale = true;
+            self.gallery.cleared();
         }
     }
 
     /// What the terminal shows is not known any more: draw everything.
-    pub const fn forget(&mut self) {
+    pub fn forget(&mut self) {
         self.stale = true;
+        self.gallery.lost();
     }
 
     /// The size.
@@ -80,8 +101,13 @@ impl Painter {
     pub fn frame(&mut self, before: &str, cursor: Option<Position>) -> io::Result<&[u8]> {
         self.bytes.clear();
         self.bytes.extend_from_slice(before.as_bytes());
+        self.bytes
+            .extend_from_slice(self.gallery.before().as_bytes());
         let moved = if self.stale {
             self.shown.reset();
+            None
+        } else if self.gallery.paints() {
+            self.gallery.uncover(&mut self.shown);
             None
         } else {
             shift::find(&self.shown, &self.next)
@@ -91,7 +117,8 @@ impl Painter {
         }
         let mut updates = self.shown.diff_iter(&self.next).peekable();
         let changed = updates.peek().is_some();
-        if changed || moved.is_some() || self.stale || cursor != self.cursor {
+        let painted = !self.gallery.after().is_empty();
+        if changed || moved.is_some() || self.stale || painted || cursor != self.cursor {
             self.bytes.extend_from_slice(BEGIN);
             if self.stale {
                 self.bytes.extend_from_slice(b"\x1b[0m\x1b[2J");
@@ -103,6 +130,8 @@ impl Painter {
                 let updates = bridged(&self.next, updates);
                 CrosstermBackend::new(&mut self.bytes).draw(updates.into_iter())?;
             }
+            self.bytes
+                .extend_from_slice(self.gallery.after().as_bytes());
             if let Some(at) = cursor {
                 let place = format!("\x1b[{};{}H\x1b[?25h", at.y + 1, at.x + 1);
                 self.bytes.extend_from_slice(place.as_bytes());

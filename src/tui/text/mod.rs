@@ -13,4 +13,4 @@ pub mod stream;
 pub mod width;
 pub mod wrap;
 
-pub use row::{Join, Row, Styled};
+pub use row::{Join, PictureRow, Row, Styled};

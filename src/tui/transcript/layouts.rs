@@ -9,6 +9,7 @@ use std::sync::Arc;
 use super::list::List;
 use super::{Look, Transcript, is_hidden};
 use crate::tui::cells::{Cell, Cx, Geometry};
+use crate::tui::picture::Pictures;
 use crate::tui::scroll::anchor::{Unit, Units};
 use crate::tui::text::Row;
 use crate::tui::text::cache::{Cache, Stamp};
@@ -19,6 +20,7 @@ pub(super) struct Layouts<'a> {
     pub(super) list: &'a mut List,
     pub(super) cache: &'a mut Cache,
     pub(super) highlights: &'a Highlights,
+    pub(super) pictures: &'a Pictures,
     pub(super) look: Look<'a>,
     pub(super) width: u16,
     /// Which theme the layouts are for.
@@ -56,6 +58,7 @@ impl Layouts<'_> {
             unfolded,
             colours: match &entry.cell {
                 Cell::Answer(_) | Cell::Edit(_) => self.highlights.version(),
+                Cell::File(_) => self.pictures.version(),
                 _ => 0,
             },
         };
@@ -67,6 +70,7 @@ impl Layouts<'_> {
             geometry: Geometry::of(self.width),
             theme: self.look.theme,
             highlights: self.highlights,
+            pictures: self.pictures,
             now: self.look.now,
             spinner: self.look.spinner,
             motion: self.look.motion,
@@ -205,6 +209,7 @@ impl Transcript {
             list: &mut self.list,
             cache: &mut self.cache,
             highlights: &self.highlights,
+            pictures: &self.pictures,
             look: *look,
             width,
             theme: self.theme_version,
