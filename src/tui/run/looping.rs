@@ -387,7 +387,10 @@ impl Looping {
 
     fn perform(&mut self, effect: Effect) {
         match effect {
-            Effect::Op(op) => self.link.send(op),
+            Effect::Op(mut op) => {
+                pictures::only_existing(&mut op, &self.worktree());
+                self.link.send(op);
+            }
             Effect::Quit if self.link.ops.is_none() => self.finish(0),
             Effect::Quit => {
                 self.link.send(Op::Close);

@@ -173,6 +173,12 @@ pub fn run(start: Start) -> Result<Exit, TuiError> {
         state.theme = state.theme.clone().with_glyphs(super::theme::Glyphs::ASCII);
         state.recanvas();
     }
+    let links = state.transcript.links().clone();
+    links.switch(state.settings.links && links_work(state.theme.has_colour()));
+    // Over ssh an address without its machine would lead to the wrong one.
+    let host = std::fs::read_to_string("/proc/sys/kernel/hostname");
+    links.on_host(&host.unwrap_or_default());
+    screen.set_links(links);
     let _hook = guard.hook_panics();
     screen.enter()?;
     screen.first(Guard::width_probe());
@@ -243,6 +249,13 @@ fn depth() -> ColourDepth {
     } else {
         ColourDepth::Ansi16
     }
+}
+
+/// True unless the terminal is known to print addresses as text, or nothing but text is wanted.
+fn links_work(coloured: bool) -> bool {
+    let term = std::env::var("TERM").unwrap_or_default();
+    let old = ["linux", "vt", "screen", "eterm", "dumb"];
+    coloured && !old.iter().any(|name| term.starts_with(name))
 }
 
 /// Terminals and locales that cannot show the Unicode signs.

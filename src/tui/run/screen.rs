@@ -8,6 +8,7 @@ use crate::tui::term::guard::{Guard, write_all};
 use crate::tui::term::osc;
 use crate::tui::term::paint::Painter;
 use crate::tui::term::sanitise::Safe;
+use crate::tui::text::link::Links;
 use crate::tui::view;
 
 /// Where frames go.
@@ -39,6 +40,11 @@ impl Screen {
         let (width, height) = size();
         self.painter.resize(width, height);
         (width, height)
+    }
+
+    /// Where cells lead to.
+    pub(super) fn set_links(&mut self, links: Links) {
+        self.painter.set_links(links);
     }
 
     /// Raw mode; the rest goes out with the next frame.

@@ -10,6 +10,7 @@ use std::sync::Arc;
 
 use ratatui::buffer::{Buffer, Cell};
 use ratatui::layout::Rect;
+use ratatui::style::Color;
 
 use crate::protocol::Millis;
 use crate::tui::picture::Made;
@@ -20,6 +21,9 @@ const REST: Millis = 120;
 
 /// Pictures that kitty keeps for us; those out of sight go first.
 const HELD: usize = 24;
+
+/// Stands in no text: the last private character.
+const NOTHING: &str = "\u{10fffd}";
 
 /// A picture on the screen.
 #[derive(Debug, Clone)]
@@ -128,7 +132,7 @@ impl Gallery {
     /// Makes the cells where a painted picture stood differ from everything, so that they are drawn.
     pub(super) fn uncover(&mut self, shown: &mut Buffer) {
         let mut nothing = Cell::EMPTY;
-        nothing.set_symbol("\0");
+        nothing.set_symbol(NOTHING).set_fg(Color::Rgb(1, 2, 3));
         for area in self.bare.drain(..) {
             let area = area.intersection(shown.area);
             for y in area.y..area.bottom() {
@@ -220,7 +224,7 @@ mod tests {
         assert!(gallery.paints());
         gallery.plan(&[seen(Way::Sixel, 7, 4)], SCREEN, 2_010);
         gallery.uncover(&mut shown);
-        assert_eq!(shown[(4, 3)].symbol(), "\0");
+        assert_eq!(shown[(4, 3)].symbol(), NOTHING);
         assert_eq!(shown[(8, 3)].symbol(), " ");
         assert!(!gallery.paints());
     }

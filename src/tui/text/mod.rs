@@ -7,6 +7,7 @@ pub mod cache;
 pub mod diff;
 pub mod highlight;
 pub mod intraline;
+pub mod link;
 pub mod markdown;
 pub mod row;
 pub mod stream;

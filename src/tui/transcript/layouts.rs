@@ -14,12 +14,14 @@ use crate::tui::scroll::anchor::{Unit, Units};
 use crate::tui::text::Row;
 use crate::tui::text::cache::{Cache, Stamp};
 use crate::tui::text::highlight::Highlights;
+use crate::tui::text::link::Links;
 
 /// The layouts of a list at some width: made when asked for, kept in the cache.
 pub(super) struct Layouts<'a> {
     pub(super) list: &'a mut List,
     pub(super) cache: &'a mut Cache,
     pub(super) highlights: &'a Highlights,
+    pub(super) links: &'a Links,
     pub(super) pictures: &'a Pictures,
     pub(super) look: Look<'a>,
     pub(super) width: u16,
@@ -70,6 +72,7 @@ impl Layouts<'_> {
             geometry: Geometry::of(self.width),
             theme: self.look.theme,
             highlights: self.highlights,
+            links: self.links,
             pictures: self.pictures,
             now: self.look.now,
             spinner: self.look.spinner,
@@ -209,6 +212,7 @@ impl Transcript {
             list: &mut self.list,
             cache: &mut self.cache,
             highlights: &self.highlights,
+            links: &self.links,
             pictures: &self.pictures,
             look: *look,
             width,

@@ -39,6 +39,7 @@ pub(super) fn event(state: &mut State, event: Event, now: Millis) -> Vec<Effect>
             writable,
             cut,
         } => {
+            state.transcript.links().begin_at(&session.worktree);
             state.session = Session {
                 info: Some(session),
                 read_only: !writable,
