@@ -275,8 +275,8 @@ impl Transcript {
         let links = self.links.clone();
         *self = Self {
             worker,
-            pictures,
             links,
+            pictures,
             ..Self::default()
         };
     }

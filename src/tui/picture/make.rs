@@ -68,7 +68,7 @@ fn make(bytes: &[u8], most: (u16, u16), canvas: &Canvas) -> Result<Made, String>
 fn decode(bytes: &[u8]) -> Result<(DynamicImage, (u32, u32)), String> {
     let unknown = |_| "its format is not known".to_owned();
     let reader = || ImageReader::new(Cursor::new(bytes)).with_guessed_format();
-    let opened = reader().map_err(|_| "it cannot be read".to_owned())?;
+    let opened = reader().map_err(|_unread| "it cannot be read".to_owned())?;
     let (width, height) = opened.into_dimensions().map_err(unknown)?;
     let area = u64::from(width) * u64::from(height);
     if width.max(height) > SIDE || area > PIXELS {
@@ -77,7 +77,7 @@ fn decode(bytes: &[u8]) -> Result<(DynamicImage, (u32, u32)), String> {
     if area == 0 {
         return Err("it has no pixels".to_owned());
     }
-    let mut reader = reader().map_err(|_| "it cannot be read".to_owned())?;
+    let mut reader = reader().map_err(|_unread| "it cannot be read".to_owned())?;
     let mut limits = image::Limits::default();
     limits.max_alloc = Some(MEMORY);
     reader.limits(limits);
@@ -155,7 +155,7 @@ fn png(image: &DynamicImage, most: (u32, u32)) -> Result<Vec<u8>, String> {
         };
         small
             .write_to(&mut Cursor::new(&mut bytes), image::ImageFormat::Png)
-            .map_err(|_| "it cannot be encoded".to_owned())?;
+            .map_err(|_unwritten| "it cannot be encoded".to_owned())?;
         if bytes.len() * 4 / 3 <= ESCAPE || width.min(height) < 16 {
             return Ok(bytes);
         }

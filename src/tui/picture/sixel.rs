@@ -125,7 +125,7 @@ mod tests {
         let mut signs = body.expect("a sixel string").chars().peekable();
         let mut pixels = vec![None; width * height];
         let mut palette = vec![[0_u32; 3]; 256];
-        let (mut x, mut top, mut colour, mut times) = (0, 0, 0, 1);
+        let (mut column, mut top, mut colour, mut times) = (0, 0, 0, 1);
         let numbers = |signs: &mut std::iter::Peekable<std::str::Chars<'_>>| {
             let mut text = String::new();
             while let Some(c) = signs.next_if(|c| c.is_ascii_digit() || *c == ';') {
@@ -139,18 +139,22 @@ mod tests {
                 '"' => assert_eq!(numbers(&mut signs), [1, 1, width, height]),
                 '#' => match numbers(&mut signs).as_slice() {
                     [n] => colour = *n,
-                    [n, 2, r, g, b] => palette[*n] = [*r as u32, *g as u32, *b as u32],
+                    [n, 2, rgb @ ..] => {
+                        for (value, at) in rgb.iter().zip(0_usize..) {
+                            palette[*n][at] = *value as u32;
+                        }
+                    }
                     other => panic!("{other:?}"),
                 },
                 '!' => times = numbers(&mut signs)[0],
-                '$' => x = 0,
-                '-' => (x, top) = (0, top + 6),
+                '$' => column = 0,
+                '-' => (column, top) = (0, top + 6),
                 '?'..='~' => {
                     for _ in 0..std::mem::replace(&mut times, 1) {
                         for y in (0..6).filter(|y| (sign as u32 - 63) >> y & 1 == 1) {
-                            pixels[(top + y) * width + x] = Some(palette[colour]);
+                            pixels[(top + y) * width + column] = Some(palette[colour]);
                         }
-                        x += 1;
+                        column += 1;
                     }
                 }
                 other => panic!("{other:?}"),

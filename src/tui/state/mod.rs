@@ -30,8 +30,8 @@ use super::transcript::Transcript;
 use crate::config::used::UiSettings;
 use crate::protocol::event::Place;
 use crate::protocol::{
-    MessageId, Millis, NoticeLevel, Op, PartId, PatchFile, Phase, QueueState, SessionInfo,
-    SessionSummary, Status, TurnEnd,
+    MessageId, Millis, NoticeLevel, Op, PartId, PatchFile, Phase, QueueState, ReadOnly,
+    SessionInfo, SessionSummary, Status, TurnEnd,
 };
 
 /// A sentence in the footer that goes away.
@@ -62,13 +62,21 @@ pub struct Terminal {
     pub pictures: Facts,
 }
 
+impl Session {
+    /// The command that opens it where it belongs.
+    pub fn open_there(&self) -> String {
+        let info = self.info.as_ref();
+        info.map(SessionInfo::open_there).unwrap_or_default()
+    }
+}
+
 /// The open session.
 #[derive(Debug, Clone, Default)]
 pub struct Session {
     /// Its facts; none until one is open.
     pub info: Option<SessionInfo>,
-    /// False if another process has it open.
-    pub read_only: bool,
+    /// Why it can only be read; none if it can be written.
+    pub read_only: Option<ReadOnly>,
     /// Its last turn was cut.
     pub cut: bool,
     /// The user's prompts with their messages, oldest first, for rewind.
