@@ -12,12 +12,14 @@ mod mask;
 mod overflow;
 mod quota;
 mod sentence;
+mod shape;
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde_json::{Value, json};
 
 use self::body::Said;
+pub(super) use self::shape::{has_base_error, has_error, is_error};
 use crate::protocol::{Fault, FaultKind, Millis};
 
 /// A fault and the provider's own words in it.
@@ -116,6 +118,14 @@ pub(super) fn finish_reason(reason: &str) -> Option<Failure> {
     })
 }
 
+/// The answer was cancelled on the server's side.
+pub(super) fn cancelled() -> Failure {
+    protocol_of(
+        FaultKind::Server,
+        "The provider cancelled the answer before it was complete.",
+    )
+}
+
 /// A second message began inside the first.
 pub(super) fn spliced() -> Failure {
     protocol_of(
@@ -145,7 +155,8 @@ fn protocol_of(kind: FaultKind, message: &str) -> Failure {
 
 /// An event whose data is no JSON.
 pub(super) fn not_json(name: Option<&str>, data: &str, error: &serde_json::Error) -> Failure {
-    if name == Some("error") {
+    // words are the server's own: `data: upstream timed out`
+    if name == Some("error") || data.starts_with(|c: char| c.is_alphabetic()) {
         return of_said(&Said::of_body(data.as_bytes()));
     }
     let start = mask::mask(&sentence::clip(data, 80));
@@ -154,16 +165,12 @@ pub(super) fn not_json(name: Option<&str>, data: &str, error: &serde_json::Error
     ))
 }
 
-/// The body ended before the answer did. `stray` is how the body began.
+/// The stream ended before the answer did. `stray` is what came last and was no event.
 pub(super) fn truncated(stray: &[u8]) -> Failure {
-    let fields: [&[u8]; 5] = [b"data", b"event", b"id:", b"retry:", b":"];
-    let is_stream = stray
-        .split(|byte| matches!(byte, b'\n' | b'\r'))
-        .filter(|line| !line.is_empty())
-        // the last line may be cut in the middle of the field's name
-        .any(|line| fields.iter().any(|field| line.starts_with(field) || field.starts_with(line)));
-    if !is_stream && !stray.trim_ascii().is_empty() {
-        return not_a_stream(stray);
+    let said = Said::of_body(stray);
+    let is_json = serde_json::from_slice::<Value>(stray).is_ok_and(|said| is_error(&said));
+    if said.page.is_some() || is_json {
+        return of_said(&said);
     }
     let fault = Fault::new(
         FaultKind::StreamTruncated,
@@ -178,6 +185,9 @@ pub(super) fn truncated(stray: &[u8]) -> Failure {
 
 /// The body is an error although the status says success, or no model answer at all.
 pub(super) fn not_a_stream(body: &[u8]) -> Failure {
+    if body.trim_ascii().is_empty() {
+        return truncated(b"");
+    }
     let said = Said::of_body(body);
     let cut_json = said.page.is_none()
         && matches!(body.trim_ascii_start().first(), Some(b'{' | b'['))
