@@ -34,9 +34,7 @@ pub(super) struct Failure {
 /// What an error answer means. `provider` is the id in the configuration; header names may have any
 /// case. A `retry-after` date is counted from the answer's own `date`, or from now.
 pub fn classify(provider: &str, status: u16, headers: &[(String, String)], body: &[u8]) -> Fault {
-    let now = SystemTime::now()
-        .duration_since(UNIX_EPOCH)
-        .map_or(0, |since| since.as_millis() as Millis);
+    let now = now();
     let mut said = Said::of_body(body);
     let header = |name: &str| {
         headers
@@ -61,7 +59,13 @@ pub fn classify(provider: &str, status: u16, headers: &[(String, String)], body:
         Some(retry) if !hopeless => retry,
         _ => verdict.retryable,
     };
-    let wait = delay::of_headers(&header, now).or_else(|| delay::of_said(&said));
+    let wait = delay::of_headers(&header, now)
+        .or_else(|| delay::of_said(&said, now))
+        .or_else(|| {
+            // other answers carry these counts too, and they have nothing to do with them
+            let limited = verdict.kind == FaultKind::RateLimit;
+            limited.then(|| delay::of_limits(headers, now))?
+        });
     Fault {
         kind: verdict.kind,
         message: sentence::message(provider, verdict.kind, Some(status), &said),
@@ -70,6 +74,12 @@ pub fn classify(provider: &str, status: u16, headers: &[(String, String)], body:
         status: Some(status),
         retry_after_ms: wait.filter(|_| retryable),
     }
+}
+
+fn now() -> Millis {
+    SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .map_or(0, |since| since.as_millis() as Millis)
 }
 
 /// What an error event inside a stream means. Takes the whole event.
@@ -87,7 +97,7 @@ fn of_said(said: &Said) -> Failure {
             hint: sentence::hint("", verdict.kind, said),
             retryable: verdict.retryable,
             status,
-            retry_after_ms: delay::of_said(said).filter(|_| verdict.retryable),
+            retry_after_ms: delay::of_said(said, now()).filter(|_| verdict.retryable),
         },
         said: said.message.as_deref().map(mask::mask),
     }

@@ -39,6 +39,14 @@ impl<'a> Place<'a> {
 pub(super) struct Items(Vec<(Option<u64>, Item)>);
 
 impl Items {
+    /// True if this very item was announced before.
+    pub(super) fn knows(&self, at: Place<'_>, said: &Value) -> bool {
+        let here = |index: Option<u64>| at.index.is_none() || index == at.index;
+        self.0
+            .iter()
+            .any(|(index, item)| here(*index) && item.is(said))
+    }
+
     /// Adds an item that the server announced; gives back the unfinished one whose place it takes.
     pub(super) fn add(&mut self, at: Place<'_>, item: Item) -> Option<Item> {
         let old = at

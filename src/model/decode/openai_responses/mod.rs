@@ -138,6 +138,9 @@ impl OpenaiResponses {
     }
 
     fn added(&mut self, at: Place<'_>, said: &Value, out: &mut Out) {
+        if self.items.knows(at, said) {
+            return;
+        }
         let item = Item::begin(said, out);
         if let Some(old) = self.items.add(at, item) {
             self.calls |= old.cut(false, out);
