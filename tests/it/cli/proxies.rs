@@ -6,7 +6,7 @@ use std::net::TcpListener;
 use std::sync::mpsc;
 
 use crate::support::server::{Reply, Server, end, text};
-use crate::support::world::World;
+use crate::support::world::{Ran, World};
 
 fn world(base: &str) -> World {
     let mut w = World::new();
@@ -32,15 +32,23 @@ fn refusing() -> (String, mpsc::Receiver<String>) {
     (address, told)
 }
 
+/// Asks the model of this world once.
+fn ask(w: &World) -> Ran {
+    w.run(&["exec", "--model", "anthropic/claude-test", "hi"])
+}
+
+fn without_retries(w: &World) {
+    let file = w.config().join("config.toml");
+    std::fs::write(file, "[loop]\nretries = 0\n").expect("a configuration");
+}
+
 #[test]
 fn plain_http_goes_through_the_proxy_of_the_environment() {
     let proxy = Server::start(vec![Reply::Stream(vec![text("Hello."), end("end_turn")])]);
     let mut w = world("http://models.example");
     w.set("HTTP_PROXY", &proxy.base);
     w.set("http_proxy", &proxy.base);
-    let ran = w
-        .exec(&["--model", "anthropic/claude-test", "hi"])
-        .code(0);
+    let ran = ask(&w).code(0);
     assert_eq!(ran.stdout, "Hello.\n");
     let asked = proxy.asked();
     let host = asked[0].headers.iter().find(|(name, _)| name == "host");
@@ -54,8 +62,8 @@ fn https_asks_the_proxy_for_a_tunnel_and_its_refusal_is_told() {
     let mut w = world("https://models.example");
     w.set("HTTPS_PROXY", &proxy);
     w.set("https_proxy", &proxy);
-    w.config("[loop]\nretries = 0\n");
-    let ran = w.exec(&["--model", "anthropic/claude-test", "hi"]).code(1);
+    without_retries(&w);
+    let ran = ask(&w).code(1);
     let first = told.try_recv().expect("the proxy was asked");
     assert!(first.starts_with("CONNECT models.example:443 "), "{first}");
     assert!(ran.stderr.contains("models.example"), "{}", ran.stderr);
@@ -70,13 +78,13 @@ fn this_machine_and_what_no_proxy_names_are_reached_directly() {
     for name in ["HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "ALL_PROXY"] {
         w.set(name, &proxy);
     }
-    let ran = w.exec(&["--model", "anthropic/claude-test", "hi"]).code(0);
-    assert_eq!(ran.stdout, "Hello.\n");
+    w.set("NO_PROXY", "");
+    assert_eq!(ask(&w).code(0).stdout, "Hello.\n");
     // a name that leads nowhere: reached directly, so there is no such host
     w.set("ANTHROPIC_BASE_URL", "http://nowhere.invalid");
     w.set("NO_PROXY", "nowhere.invalid");
     w.set("no_proxy", "nowhere.invalid");
-    w.config("[loop]\nretries = 0\n");
-    w.exec(&["--model", "anthropic/claude-test", "hi"]).code(1);
+    without_retries(&w);
+    ask(&w).code(1);
     assert!(told.try_recv().is_err(), "nobody asked the proxy");
 }

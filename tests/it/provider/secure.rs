@@ -70,7 +70,10 @@ fn answer(socket: std::net::TcpStream, config: Arc<ServerConfig>) -> std::io::Re
 fn registry(origin: &str, ca_file: Option<PathBuf>) -> Registry {
     let mut config = Config::default();
     config.turn.idle_timeout = Duration::from_secs(20);
-    let settings = config.providers.entry("openai-chat".to_owned()).or_default();
+    let settings = config
+        .providers
+        .entry("openai-chat".to_owned())
+        .or_default();
     settings.base_url = Some(origin.to_owned());
     Registry::new(&config, &|name| match name {
         "DUNLIN_CA_FILE" => ca_file.as_ref().map(|path| path.display().to_string()),
