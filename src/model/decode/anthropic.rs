@@ -279,12 +279,12 @@ impl Anthropic {
     /// Makes room for text or thoughts where none were announced: some gateways leave the start out, or
     /// go from the one to the other inside a block.
     fn expect(&mut self, index: u64, kind: &str, out: &mut Out) {
-        let fits = match (kind, self.blocks.get(&index)) {
-            ("text_delta", Some(Content::Thinking { .. }) | None) => false,
-            ("thinking_delta", Some(Content::Text(_)) | None) => false,
-            _ => true,
-        };
-        if fits {
+        let missing = matches!(
+            (kind, self.blocks.get(&index)),
+            ("text_delta", Some(Content::Thinking { .. }) | None)
+                | ("thinking_delta", Some(Content::Text(_)) | None)
+        );
+        if !missing {
             return;
         }
         let new = if kind == "text_delta" {

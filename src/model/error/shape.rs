@@ -32,7 +32,7 @@ pub(in crate::model) fn is_error(event: &Value) -> bool {
         ])
         || [text("type"), text("object"), text("event")]
             .iter()
-            .any(|kind| *kind == "error" || kind.ends_with(".error"))
+            .any(|kind| kind.rsplit('.').next() == Some("error"))
         || (!text("message").is_empty()
             && (!is_event || there(&["code", "status", "status_code", "statusCode"])))
         || has_base_error(event)
