@@ -1,7 +1,7 @@
 //! `dunlin sessions`, `search`, `inspect`, `gc`: what is stored, without opening it to write.
 
 use std::collections::HashMap;
-use std::io::Write;
+use std::io::{IsTerminal, Write};
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
@@ -222,8 +222,15 @@ fn export(
     let env = |name: &str| std::env::var(name).ok();
     let keys = auth::known_keys(&ground.paths.config_dir, &variables, &env);
     let redactor = Redactor::of_process().and(keys);
-    let mut out = std::io::stdout().lock();
-    Ok(project.export(id, format, &redactor, &mut out)?)
+    let out = std::io::stdout();
+    if !out.is_terminal() {
+        return Ok(project.export(id, format, &redactor, &mut out.lock())?);
+    }
+    // What was said and read in a session must not steer the terminal it is shown on.
+    let mut text = Vec::new();
+    project.export(id, format, &redactor, &mut text)?;
+    print(String::from_utf8_lossy(&text).trim_end());
+    Ok(())
 }
 
 fn import(ground: &Ground, project: &Project, file: &Path) -> Result<(), AppError> {

@@ -3,5 +3,6 @@
 mod doctor;
 mod exec;
 mod keys;
+mod safety;
 mod stored;
 mod switch;
