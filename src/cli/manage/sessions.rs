@@ -19,6 +19,7 @@ use crate::model::auth;
 use crate::protocol::{IdMint, SessionId, SessionSummary};
 use crate::session::{self, GcPolicy, GcReport, Project, Redactor, SearchQuery};
 use crate::snapshot;
+use crate::tui::term::sanitise::Safe;
 
 /// Hits of a search.
 const HITS: usize = 200;
@@ -180,7 +181,7 @@ fn count(number: usize, what: &str) -> String {
 
 /// What comes from a model or a file must not steer the terminal.
 fn safe(text: &str) -> String {
-    text.chars().filter(|c| !c.is_control()).collect()
+    Safe::strip(text).as_str().to_owned()
 }
 
 fn title(session: &SessionSummary) -> String {
