@@ -310,6 +310,7 @@ fn searching(c: &mut Criterion) {
                 let query = SearchQuery {
                     text: text.to_owned(),
                     regex: false,
+                    prompts: false,
                     limit: 200,
                 };
                 let cancel = AtomicBool::new(false);

@@ -376,8 +376,24 @@ pub fn shown(path: &Path, home: &Path) -> String {
     }
 }
 
+/// Files that are open at once while a turn runs, at least: the runtime's own, the session's, a command's.
+const OPEN_FILES: usize = 32;
+
+/// Tries whether that many files can be opened. The runtime panics where it cannot open its own.
+pub fn may_open_files() -> Result<(), AppError> {
+    let open = |_| std::fs::File::open("/dev/null");
+    match (0..OPEN_FILES).map(open).collect::<Result<Vec<_>, _>>() {
+        Ok(_) => Ok(()),
+        Err(error) => Err(AppError::new(
+            format!("dunlin cannot open the {OPEN_FILES} files that it needs: {error}."),
+            "Close other programs, or raise the limit (see `ulimit -n`).",
+        )),
+    }
+}
+
 /// The async runtime: two workers, as the machine that the budgets are set for has cores.
 pub fn runtime() -> Result<tokio::runtime::Runtime, AppError> {
+    may_open_files()?;
     tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
         .thread_name("dunlin-worker")

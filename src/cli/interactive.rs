@@ -32,6 +32,7 @@ pub(super) fn run(options: &Options, prompt: Option<String>, scripted: bool) -> 
 
 fn start(options: &Options, prompt: Option<String>, scripted: bool) -> Result<u8, AppError> {
     let wishes = options.wishes(false);
+    app::may_open_files()?;
     let ground = app::ground(&wishes)?;
     let begin = options.begin(&ground)?;
     let first = match (options.chooses(), options.part) {

@@ -46,13 +46,15 @@ pub(super) fn session(
 /// A session of another folder is named with the command that opens it.
 fn elsewhere(other: &Project, id: SessionId) -> AppError {
     let listed = other.list().unwrap_or_default();
-    let folder = listed
-        .iter()
-        .find(|s| s.info.id == id)
-        .map_or("", |s| s.info.worktree.as_str());
+    let Some(session) = listed.iter().find(|s| s.info.id == id) else {
+        return AppError::usage(
+            format!("Session {id} belongs to another folder."),
+            "`dunlin sessions list --all` says to which.",
+        );
+    };
     AppError::usage(
-        format!("Session {id} belongs to {folder}."),
-        format!("Start dunlin there: dunlin -C {folder} -r {id}"),
+        format!("Session {id} belongs to {}.", session.info.worktree),
+        format!("Start dunlin there: {}", session.info.open_there()),
     )
 }
 

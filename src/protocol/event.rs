@@ -161,6 +161,32 @@ pub struct UndoFile {
     pub conflict: bool,
 }
 
+/// Why a session can only be read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ReadOnly {
+    /// Another process has it open; it is followed live.
+    OtherWindow,
+    /// It belongs to another folder than the one dunlin was started in.
+    OtherFolder,
+    /// Its files cannot be written.
+    NotWritable,
+}
+
+impl ReadOnly {
+    /// What is the matter and what to do, for one line of a screen; `open_there` is the command that
+    /// opens the session where it belongs.
+    pub fn in_short(self, open_there: &str) -> String {
+        match self {
+            Self::OtherWindow => "open in another window; /fork goes on in a copy".to_owned(),
+            Self::OtherFolder => format!("of another folder; go on with {open_there}"),
+            Self::NotWritable => {
+                "its files cannot be written; see /status for the folder".to_owned()
+            }
+        }
+    }
+}
+
 /// What the agent tells a front end.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type")]
@@ -170,8 +196,11 @@ pub enum Event {
     SessionStarted {
         /// The facts.
         session: SessionInfo,
-        /// False if another process has it open: it can be read, not continued.
+        /// False if it can be read, not continued.
         writable: bool,
+        /// Why it can only be read; none if it can be written, or is only watched.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        read_only: Option<ReadOnly>,
         /// True if its last turn was cut: *continue* is offered.
         cut: bool,
     },

@@ -23,7 +23,7 @@ pub mod usage;
 
 pub use ask::{Answer, Ask, AskBody, GrantScope};
 pub use diff::{DiffLine, DiffReport, DiffScope, FileDiff, FileStatus, Hunk, LineKind};
-pub use event::{Event, NoticeLevel, Phase, Status, TurnEnd};
+pub use event::{Event, NoticeLevel, Phase, ReadOnly, Status, TurnEnd};
 pub use fault::{Fault, FaultKind};
 pub use ids::{AskId, IdMint, MessageId, Millis, PartId, QueueId, SessionId, SnapshotId};
 pub use message::{Effort, Finish, Message, Mode, ModelRef, Role};

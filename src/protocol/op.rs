@@ -184,6 +184,8 @@ pub enum Op {
     Search {
         /// Words that must all occur; none ends the search.
         text: String,
+        /// Only in what the user said, one hit for each session.
+        prompts: bool,
         /// Every folder, or this project only.
         all: bool,
         /// Given back with the answer, so that old ones can be dropped.

@@ -26,6 +26,19 @@ pub struct SessionInfo {
     pub created: Millis,
 }
 
+impl SessionInfo {
+    /// The command that goes on with it from any folder.
+    pub fn open_there(&self) -> String {
+        let plain = |c: char| c.is_alphanumeric() || "/._-+@:,".contains(c);
+        let folder = if !self.worktree.is_empty() && self.worktree.chars().all(plain) {
+            self.worktree.clone()
+        } else {
+            format!("'{}'", self.worktree.replace('\'', "'\\''"))
+        };
+        format!("dunlin -C {folder} -r {}", self.id)
+    }
+}
+
 /// One row of a listing; read from the session's `meta.json` alone.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SessionSummary {

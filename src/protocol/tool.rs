@@ -143,4 +143,14 @@ impl ToolState {
             | Self::Error { input, .. } => Some(input),
         }
     }
+
+    /// What the tool says about the call besides its output; none before it runs.
+    pub const fn metadata(&self) -> Option<&Value> {
+        match self {
+            Self::Pending { .. } => None,
+            Self::Running { metadata, .. }
+            | Self::Completed { metadata, .. }
+            | Self::Error { metadata, .. } => Some(metadata),
+        }
+    }
 }

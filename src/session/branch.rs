@@ -1,28 +1,22 @@
-//! Sessions made from others: fork (a copy up to a message) and import (from an export).
+//! Sessions made from others: fork, a copy up to a message. `import` writes its sessions here too.
 //!
-//! Both read records into memory, give them the new session's id and write a new journal. The new
+//! Records are read into memory, get the new session's id and are written to a new journal. The new
 //! session is complete on disk before anybody can open it; on a failure its folder is removed.
 
 use std::collections::HashSet;
 use std::fs;
 use std::path::Path;
 
-use base64::Engine;
-use base64::engine::general_purpose::STANDARD;
-use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::archive;
 use super::commit::Record;
 use super::error::StoreError;
-use super::export::{EXPORT_FIELD, EXPORT_FORMAT};
 use super::image::Image;
 use super::meta::{FORK_VALUE, Meta, SummaryPatch};
 use super::place::{Place, make_folder, sync_folder};
 use super::project::{Project, no_facts};
-use crate::protocol::{
-    Message, MessageId, Millis, Part, PartBody, SessionId, SessionInfo, ToolState,
-};
+use crate::protocol::{MessageId, Millis, Part, PartBody, SessionId, SessionInfo, ToolState};
 
 /// A fork to be made.
 #[derive(Debug, Clone)]
@@ -72,38 +66,8 @@ impl Project {
         })
     }
 
-    /// Makes a session from an export of dunlin (`json` or `jsonl`). It gets the id `id` and
-    /// belongs to `worktree`, whatever the export says.
-    pub fn import(
-        &self,
-        export: &[u8],
-        id: SessionId,
-        worktree: &Path,
-        now: Millis,
-    ) -> Result<SessionInfo, StoreError> {
-        let mut image = Image::default();
-        let blobs = read_export(export, &mut image)?;
-        let Some(info) = &mut image.info else {
-            return Err(StoreError::Import(
-                "it does not say which session it is".to_owned(),
-            ));
-        };
-        info.id = id;
-        info.parent = None;
-        info.worktree = worktree.to_string_lossy().into_owned();
-        for (name, bytes) in blobs {
-            let kept = self.blobs().put(&bytes)?;
-            if kept.0 != name {
-                return Err(StoreError::Import(format!(
-                    "the content of `{name}` is damaged"
-                )));
-            }
-        }
-        self.write_new(id, image, now, |part, _| forget_output(part))
-    }
-
     /// Writes what is in memory as a new session.
-    fn write_new(
+    pub(super) fn write_new(
         &self,
         id: SessionId,
         image: Image,
@@ -200,120 +164,4 @@ fn share_output(part: &mut Part, source: &Place, place: &Place) {
     if linked {
         output.path = new.to_string_lossy().into_owned();
     }
-}
-
-/// A path of another machine means nothing here, and must not be opened.
-fn forget_output(part: &mut Part) {
-    if let PartBody::Tool(tool) = &mut part.body
-        && let ToolState::Completed { truncated, .. } = &mut tool.state
-    {
-        *truncated = None;
-    }
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "kebab-case")]
-enum ImportLine {
-    Message(Message),
-    Part(Part),
-    Value { name: String, value: Value },
-    Info(SessionInfo),
-    Blob { name: String, base64: String },
-}
-
-type NamedBlobs = Vec<(String, Vec<u8>)>;
-
-fn bad(detail: impl std::fmt::Display) -> StoreError {
-    StoreError::Import(detail.to_string())
-}
-
-fn check_version(value: &Value) -> Result<(), StoreError> {
-    match value[EXPORT_FIELD].as_u64() {
-        Some(EXPORT_FORMAT) => Ok(()),
-        Some(newer) => Err(bad(format!(
-            "it is of export format {newer}, and this dunlin knows format {EXPORT_FORMAT}"
-        ))),
-        None => Err(bad(format!("the field `{EXPORT_FIELD}` is missing"))),
-    }
-}
-
-fn unpack_blob(name: String, base64: &str) -> Result<(String, Vec<u8>), StoreError> {
-    let bytes = STANDARD
-        .decode(base64)
-        .map_err(|e| bad(format!("`{name}` is not base64 ({e})")))?;
-    Ok((name, bytes))
-}
-
-fn read_export(export: &[u8], image: &mut Image) -> Result<NamedBlobs, StoreError> {
-    // a document of JSON lines is not one JSON value
-    match serde_json::from_slice::<Value>(export) {
-        Ok(document) if document["session"].is_object() => read_document(document, image),
-        Ok(document) => {
-            check_version(&document)?;
-            Err(bad("it is empty"))
-        }
-        Err(error) if error.is_syntax() && export.contains(&b'\n') => read_lines(export, image),
-        Err(error) => Err(bad(error)),
-    }
-}
-
-fn read_document(mut document: Value, image: &mut Image) -> Result<NamedBlobs, StoreError> {
-    check_version(&document)?;
-    let info = serde_json::from_value(document["session"].take());
-    image.record(Record::Info(
-        info.map_err(|e| bad(format!("session: {e}")))?,
-    ));
-    if let Value::Array(messages) = document["messages"].take() {
-        for (n, mut message) in messages.into_iter().enumerate() {
-            let place = |e| bad(format!("messages[{n}]: {e}"));
-            let parts = message["parts"].take();
-            if let Some(fields) = message.as_object_mut() {
-                fields.remove("parts");
-            }
-            image.record(Record::Message(
-                serde_json::from_value(message).map_err(place)?,
-            ));
-            if !parts.is_null() {
-                let parts: Vec<Part> = serde_json::from_value(parts).map_err(place)?;
-                for part in parts {
-                    image.record(Record::Part(part));
-                }
-            }
-        }
-    }
-    if let Value::Object(values) = document["values"].take() {
-        for (name, value) in values {
-            image.record(Record::Value { name, value });
-        }
-    }
-    let mut blobs = Vec::new();
-    if let Value::Object(named) = document["blobs"].take() {
-        for (name, base64) in named {
-            blobs.push(unpack_blob(name, base64.as_str().unwrap_or_default())?);
-        }
-    }
-    Ok(blobs)
-}
-
-fn read_lines(export: &[u8], image: &mut Image) -> Result<NamedBlobs, StoreError> {
-    let mut blobs = Vec::new();
-    let lines = export.split(|byte| *byte == b'\n');
-    for (n, line) in lines.enumerate() {
-        if line.trim_ascii().is_empty() {
-            continue;
-        }
-        let place = |e: serde_json::Error| bad(format!("line {}: {e}", n + 1));
-        if n == 0 {
-            check_version(&serde_json::from_slice(line).map_err(place)?)?;
-            continue;
-        }
-        match serde_json::from_slice(line).map_err(place)? {
-            ImportLine::Message(message) => image.record(Record::Message(message)),
-            ImportLine::Part(part) => image.record(Record::Part(part)),
-            ImportLine::Value { name, value } => image.record(Record::Value { name, value }),
-            ImportLine::Info(info) => image.record(Record::Info(info)),
-            ImportLine::Blob { name, base64 } => blobs.push(unpack_blob(name, &base64)?),
-        }
-    }
-    Ok(blobs)
 }

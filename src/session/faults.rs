@@ -27,6 +27,8 @@ pub enum ViewFault {
 #[derive(Debug, Default)]
 struct State {
     failing_syncs: u32,
+    /// What the next tries to lock a session are answered with.
+    locks: VecDeque<i32>,
     syncs: u64,
     view: VecDeque<ViewFault>,
     released: bool,
@@ -60,6 +62,11 @@ impl FaultPoints {
         self.lock().failing_syncs = count;
     }
 
+    /// The next tries to lock a session fail with these numbers of the operating system.
+    pub fn fail_locks(&self, errors: impl IntoIterator<Item = i32>) {
+        self.lock().locks.extend(errors);
+    }
+
     /// Calls of fdatasync so far, failed ones included.
     pub fn syncs(&self) -> u64 {
         self.lock().syncs
@@ -74,6 +81,11 @@ impl FaultPoints {
     pub fn release(&self) {
         self.lock().released = true;
         self.changed.notify_all();
+    }
+
+    pub(super) fn locking(&self) -> io::Result<()> {
+        let error = self.lock().locks.pop_front();
+        error.map_or(Ok(()), |error| Err(io::Error::from_raw_os_error(error)))
     }
 
     pub(super) fn sync(&self) -> io::Result<()> {

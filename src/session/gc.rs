@@ -115,14 +115,17 @@ impl Project {
         Ok(())
     }
 
-    fn subagents(&self, id: SessionId) -> Vec<SessionId> {
+    /// The sessions of a session's own subagents, in the order they were started.
+    pub(super) fn subagents(&self, id: SessionId) -> Vec<SessionId> {
         let places = list::places(&[self.sessions_dir()]).unwrap_or_default();
         let of_it = |place: &Place| {
             let meta = Meta::read_or_mend(place)?;
             (meta.summary.info.parent == Some(id) && !meta.fork && place.id > id)
                 .then_some(place.id)
         };
-        places.iter().filter_map(of_it).collect()
+        let mut found: Vec<SessionId> = places.iter().filter_map(of_it).collect();
+        found.sort_unstable();
+        found
     }
 
     /// Names a session that nobody has open. (The owner of an open one commits `Record::Info`.)

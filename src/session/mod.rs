@@ -25,6 +25,7 @@ mod frames;
 mod gc;
 mod history;
 mod image;
+mod import;
 mod journal;
 mod keys;
 mod list;

@@ -72,6 +72,9 @@ impl Place {
             .mode(0o600)
             .open(&path)
             .map_err(io)?;
+        if let Some(faults) = &self.faults {
+            faults.locking().map_err(io)?;
+        }
         let mut tries = 0;
         loop {
             match flock(&file, FlockOperation::NonBlockingLockExclusive) {
@@ -106,8 +109,9 @@ impl Place {
     /// The process that has the session open (0 if not known).
     pub(super) fn taken_by(&self) -> Option<u32> {
         let mut file = File::open(self.lock()).ok()?;
-        let taken = flock(&file, FlockOperation::NonBlockingLockShared).is_err();
-        taken.then(|| owner(&mut file))
+        let locked = flock(&file, FlockOperation::NonBlockingLockShared);
+        // a file system without locks says something else
+        (locked == Err(rustix::io::Errno::WOULDBLOCK)).then(|| owner(&mut file))
     }
 }
 

@@ -34,6 +34,8 @@ pub struct SearchQuery {
     pub text: String,
     /// True if `text` is a regular expression (case matters unless it says `(?i)`).
     pub regex: bool,
+    /// Only what the user said counts, and one hit for each session.
+    pub prompts: bool,
     /// Most hits.
     pub limit: usize,
 }
@@ -67,6 +69,8 @@ struct Matcher {
     all: Vec<Regex>,
     /// What must stand in the raw journal; none if only the parts themselves can tell.
     needle: Option<Needle>,
+    /// Only prompts count, the newest of each session.
+    prompts: bool,
 }
 
 impl Matcher {
@@ -92,7 +96,33 @@ impl Matcher {
         } else {
             Needle::new(query.text.split_whitespace())
         };
-        Ok(Self { all, needle })
+        Ok(Self {
+            all,
+            needle,
+            prompts: query.prompts,
+        })
+    }
+
+    /// True for a part of the kind that is searched; by whom it is comes later.
+    fn counts(&self, part: &Part) -> bool {
+        let typed = matches!(
+            part.body,
+            PartBody::Text {
+                synthetic: false,
+                ..
+            }
+        );
+        typed || !self.prompts
+    }
+
+    /// What is left of a session's hits, newest first.
+    fn kept(&self, mut hits: Vec<Hit>, most: usize) -> Vec<Hit> {
+        if self.prompts {
+            hits.retain(|hit| hit.role == Role::User);
+            hits.truncate(1);
+        }
+        hits.truncate(most);
+        hits
     }
 
     /// The first match of the first word in a part that matches, with the text it stands in.
@@ -211,14 +241,14 @@ fn search_session(place: &Place, matcher: &Matcher, most: usize) -> Vec<Hit> {
         return Vec::new();
     };
     let session = named(info, &image.facts.first_prompt);
-    let newest_first = image.parts.values().rev();
-    newest_first
-        .filter_map(|part| {
-            let role = image.messages.get(&part.message)?.role;
-            session.hit(matcher, part, role)
-        })
-        .take(most)
-        .collect()
+    let newest_first = image.parts.values().rev().filter(|p| matcher.counts(p));
+    let hits = newest_first.filter_map(|part| {
+        let role = image.messages.get(&part.message)?.role;
+        session.hit(matcher, part, role)
+    });
+    // of prompts it is not known before which hits stay
+    let enough = if matcher.prompts { usize::MAX } else { most };
+    matcher.kept(hits.take(enough).collect(), most)
 }
 
 /// Without reading what cannot match; none if that is not possible here.
@@ -227,14 +257,12 @@ fn search_bytes(place: &Place, matcher: &Matcher, most: usize) -> Option<Vec<Hit
     let summary = Meta::read(place)?.summary;
     let session = named(&summary.info, &summary.first_prompt);
     let file = archive::bytes(place).ok()?;
-    let matches = |part: &Part| matcher.find(&texts(part)).is_some();
-    let found = scan::scan(&file, needle, most, &matches).ok()?;
-    Some(
-        found
-            .iter()
-            .filter_map(|(part, role)| session.hit(matcher, part, *role))
-            .collect(),
-    )
+    let matches = |part: &Part| matcher.counts(part) && matcher.find(&texts(part)).is_some();
+    let enough = if matcher.prompts { usize::MAX } else { most };
+    let found = scan::scan(&file, needle, enough, &matches).ok()?;
+    let hits = found.iter();
+    let hits = hits.filter_map(|(part, role)| session.hit(matcher, part, *role));
+    Some(matcher.kept(hits.collect(), most))
 }
 
 fn search_folders(

@@ -196,13 +196,15 @@ impl Plain {
         match event {
             Event::SessionStarted {
                 session,
-                writable,
+                read_only,
                 cut,
+                ..
             } => {
                 self.session = Some(session.id);
                 self.cut = cut;
-                if !writable {
-                    self.print("Read only: open in another window. /fork goes on in a copy.");
+                if let Some(why) = read_only {
+                    let why = why.in_short(&session.open_there());
+                    self.print(&clean(&format!("Read only: {why}.")));
                 }
                 if cut {
                     self.print("The last turn was cut off. An empty line continues it.");

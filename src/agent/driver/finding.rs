@@ -9,6 +9,8 @@ use crate::session::{Hit, Project, SearchQuery};
 
 /// Most places that are shown.
 const HITS: usize = 200;
+/// Most sessions with a prompt that matches.
+const SESSIONS: usize = 1_000;
 
 /// The search that is under way.
 #[derive(Debug, Default)]
@@ -21,7 +23,12 @@ pub(super) struct Search {
 
 impl Agent {
     /// Searches beside the driver; an older search ends.
-    pub(super) fn search_sessions(&mut self, text: String, all: bool, generation: u64) {
+    pub(super) fn search_sessions(
+        &mut self,
+        text: String,
+        (prompts, all): (bool, bool),
+        generation: u64,
+    ) {
         self.search.cancel.store(true, Ordering::Relaxed);
         let cancel = Arc::new(AtomicBool::new(false));
         self.search.cancel = Arc::clone(&cancel);
@@ -42,7 +49,8 @@ impl Agent {
             let query = SearchQuery {
                 text,
                 regex: false,
-                limit: HITS + 1,
+                prompts,
+                limit: if prompts { SESSIONS } else { HITS + 1 },
             };
             let hits = if all {
                 Project::search_all(&data_dir, &query, &cancel)
@@ -54,8 +62,8 @@ impl Agent {
             }
             let event = match hits {
                 Ok(mut hits) => {
-                    let more = hits.len() > HITS;
-                    hits.truncate(HITS);
+                    let more = !prompts && hits.len() > HITS;
+                    hits.truncate(if prompts { SESSIONS } else { HITS });
                     found(hits.into_iter().map(shown).collect(), more)
                 }
                 Err(error) => Event::Notice {

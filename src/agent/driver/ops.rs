@@ -84,9 +84,10 @@ impl Agent {
             Op::ForkSession(id) => self.fork_session(id).await,
             Op::Search {
                 text,
+                prompts,
                 all,
                 generation,
-            } => self.search_sessions(text, all, generation),
+            } => self.search_sessions(text, (prompts, all), generation),
             Op::NewSession => self.new_session().await,
             Op::Fork { at } => self.fork(at).await,
             Op::ListModels => {

@@ -5,7 +5,7 @@
 //! stored. When the other one ends, the session is opened anew and can be gone on with.
 
 use super::Agent;
-use crate::protocol::{Event, NoticeLevel, Part, QueueState};
+use crate::protocol::{Event, NoticeLevel, Part, QueueState, ReadOnly};
 use crate::session::{Follower, Opened, Record};
 
 /// Why a session can only be read, and what is followed.
@@ -13,8 +13,7 @@ use crate::session::{Follower, Opened, Record};
 pub(crate) struct Reading {
     /// None if nobody writes it.
     follower: Option<Follower>,
-    /// It belongs to another folder.
-    foreign: bool,
+    why: ReadOnly,
 }
 
 impl Reading {
@@ -24,7 +23,17 @@ impl Reading {
             return None;
         }
         let follower = opened.elsewhere.then(|| opened.store.follow()).flatten();
-        Some(Box::new(Self { follower, foreign }))
+        let why = match &follower {
+            _ if foreign => ReadOnly::OtherFolder,
+            Some(_) => ReadOnly::OtherWindow,
+            None => ReadOnly::NotWritable,
+        };
+        Some(Box::new(Self { follower, why }))
+    }
+
+    /// Why it can only be read.
+    pub(super) const fn why(&self) -> ReadOnly {
+        self.why
     }
 }
 
@@ -47,22 +56,35 @@ struct Heard {
 impl Agent {
     /// Why nothing can be written, with what to do.
     pub(super) fn why_read_only(&self) -> String {
-        let reading = self.active.reading.as_ref();
-        if reading.is_some_and(|r| r.foreign) {
-            let info = self.active.turn.info();
-            return format!(
-                "This session belongs to {0}, so it can only be read here. To go on with it: \
-                 dunlin -C {0} -r {1}",
-                info.worktree, info.id
-            );
+        let why = self.active.reading.as_ref().map(|reading| reading.why);
+        match why {
+            Some(ReadOnly::OtherFolder) => {
+                let info = self.active.turn.info();
+                let place = std::path::Path::new(&info.worktree);
+                if !place.is_dir() {
+                    return format!(
+                        "This session belongs to {}, which is not there any more, so it can only be \
+                         read. `dunlin sessions export` and `import` make a copy of it for this folder.",
+                        info.worktree
+                    );
+                }
+                format!(
+                    "This session belongs to {}, so it can only be read here. To go on with it: {}",
+                    info.worktree,
+                    info.open_there()
+                )
+            }
+            Some(ReadOnly::OtherWindow) => {
+                "This session is open in another window and can only be read here until that one \
+                 ends. /fork goes on from here in a copy."
+                    .to_owned()
+            }
+            Some(ReadOnly::NotWritable) | None => format!(
+                "This session can only be read: its folder {} cannot be written. Give yourself the \
+                 right to write there, or set DUNLIN_DATA_DIR to a folder that you can write.",
+                self.ports.project.folder().display()
+            ),
         }
-        if reading.is_some_and(|r| r.follower.is_some()) {
-            return "This session is open in another window and can only be read here until that one \
-                    ends. /fork goes on from here in a copy."
-                .to_owned();
-        }
-        "This session can only be read: its folder cannot be written. /fork goes on in a copy."
-            .to_owned()
     }
 
     /// The other process wrote something, or ended.

@@ -87,6 +87,7 @@ impl Agent {
         let started = Event::SessionStarted {
             session,
             writable,
+            read_only: self.active.reading.as_ref().map(|reading| reading.why()),
             cut,
         };
         self.active

@@ -111,6 +111,7 @@ fn stored(session: SessionId, history: Result<History, StoreError>) -> Vec<Event
         Event::SessionStarted {
             session: history.info,
             writable: false,
+            read_only: None,
             cut: false,
         },
         Event::History {

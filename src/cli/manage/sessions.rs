@@ -268,6 +268,7 @@ pub(super) fn search(options: &Options, query: String, all: bool) -> Outcome {
     let query = SearchQuery {
         text: query,
         regex: false,
+        prompts: false,
         limit: HITS,
     };
     let cancel = AtomicBool::new(false);

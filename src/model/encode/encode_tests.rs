@@ -64,7 +64,7 @@ fn request(model_name: &str, messages: Vec<Arc<RequestMessage>>) -> Request {
         model: model(model_name),
         system_stable: Arc::from("You are dunlin."),
         system_dynamic: Arc::from("Today is Friday."),
-        messages,
+        messages: messages.into(),
         tools: vec![ToolSpec {
             name: "read".to_owned(),
             description: "Reads.".to_owned(),
@@ -75,6 +75,7 @@ fn request(model_name: &str, messages: Vec<Arc<RequestMessage>>) -> Request {
         max_output: 8_000,
         effort: None,
         session: session(1),
+        place: None,
     }
 }
 

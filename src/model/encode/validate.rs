@@ -299,7 +299,7 @@ fn gemini(body: &Value) -> Check {
 }
 
 /// Checks a history on every wire, for tests of what is made of conversations.
-pub(crate) fn check_every_wire(messages: &[std::sync::Arc<crate::model::RequestMessage>]) -> Check {
+pub(crate) fn check_every_wire(messages: &crate::model::Messages) -> Check {
     for wire in [
         Wire::Anthropic,
         Wire::OpenaiChat,
@@ -316,11 +316,12 @@ pub(crate) fn check_every_wire(messages: &[std::sync::Arc<crate::model::RequestM
                 model,
                 system_stable: "".into(),
                 system_dynamic: "".into(),
-                messages: messages.to_vec(),
+                messages: messages.clone(),
                 tools: [].into(),
                 max_output: 1_000,
                 effort: None,
                 session: crate::protocol::SessionId::from_raw(1),
+                place: None,
             },
             &quirks,
         );

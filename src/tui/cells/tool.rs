@@ -248,10 +248,5 @@ fn title_of(title: &str, input: &Value) -> String {
 
 /// The facts for the UI of a call, null if there are none.
 pub(crate) fn metadata(state: &ToolState) -> &Value {
-    match state {
-        ToolState::Pending { .. } => &Value::Null,
-        ToolState::Running { metadata, .. }
-        | ToolState::Completed { metadata, .. }
-        | ToolState::Error { metadata, .. } => metadata,
-    }
+    state.metadata().unwrap_or(&Value::Null)
 }

@@ -164,10 +164,7 @@ impl Overlay {
         match self {
             Self::Picker(layer) => layer.paste(text),
             Self::History(layer) => layer.paste(text),
-            Self::Sessions(layer) => {
-                layer.paste(text);
-                return layer.wants();
-            }
+            Self::Sessions(layer) => return layer.paste(text).or_else(|| layer.wants()),
             Self::Search(layer) => return layer.paste(text),
             _ => {}
         }

@@ -50,6 +50,7 @@ impl SearchView {
         self.waiting = true;
         Some(Op::Search {
             text,
+            prompts: false,
             all: self.everywhere,
             generation: self.generation,
         })
@@ -193,6 +194,20 @@ impl SearchView {
     }
 }
 
+/// The excerpt and where its match is, by byte. A control character is taken out on the screen, so the
+/// marks are counted without it.
+pub(super) fn marked(hit: &SearchHit) -> (String, Vec<usize>) {
+    let mut text = String::new();
+    let mut marks = Vec::new();
+    for (at, c) in hit.excerpt.char_indices().filter(|(_, c)| !c.is_control()) {
+        if hit.found.contains(&at) {
+            marks.push(text.len());
+        }
+        text.push(c);
+    }
+    (text, marks)
+}
+
 fn hit_row(state: &State, hit: &SearchHit, selected: bool) -> Row {
     let theme = &state.theme;
     let row = if selected {
@@ -211,15 +226,7 @@ fn hit_row(state: &State, hit: &SearchHit, selected: bool) -> Row {
     } else {
         theme.default()
     };
-    // A control character is taken out on the screen, so the marks are counted without it.
-    let mut text = String::new();
-    let mut marks = Vec::new();
-    for (at, c) in hit.excerpt.char_indices().filter(|(_, c)| !c.is_control()) {
-        if hit.found.contains(&at) {
-            marks.push(text.len());
-        }
-        text.push(c);
-    }
+    let (text, marks) = marked(hit);
     row.text(&format!("{who:<9}"), theme.dim())
         .marked(&text, &marks, style, theme.reverse())
 }

@@ -274,6 +274,14 @@ fn named(
             .gap(2)
             .marked(&prompt, &line.prompt, theme.dim(), theme.reverse());
     }
+    if let Some((prompt, marks)) = &line.later
+        && room > used + 10
+    {
+        let prompt = fit(prompt, room - used - 2);
+        return row
+            .gap(2)
+            .marked(&prompt, marks, theme.dim(), theme.reverse());
+    }
     if line.more > 0 {
         return row
             .gap(2)

@@ -1,12 +1,13 @@
 //! The session picker: what it holds and what its keys do. `session_rows` draws it.
 //!
-//! Sessions are searched by title and first prompt, grouped by day, forks and subagents under the
-//! session they came from. Naming and deleting ask within the picker; the agent does the work.
+//! Titles and first prompts are matched here as one types; all other prompts are searched by the agent,
+//! whose answer joins. Sessions are grouped by day, forks and subagents under the session they came
+//! from. Naming and deleting ask within the picker; the agent does the work.
 
 use std::collections::HashMap;
 
 use super::{Intent, Outcome, edit_line};
-use crate::protocol::{Message, NoticeLevel, Op, Part, SessionId, SessionSummary};
+use crate::protocol::{Message, NoticeLevel, Op, Part, SearchHit, SessionId, SessionSummary};
 use crate::tui::composer::buffer::Buffer;
 use crate::tui::fuzzy;
 use crate::tui::input::{Code, Key};
@@ -14,6 +15,10 @@ use crate::tui::keymap::{Action, Context, Keymap};
 
 /// Subagents shown under a session while nothing is searched.
 const SUBAGENTS: usize = 5;
+/// Fewer letters stand in nearly every prompt.
+const LETTERS: usize = 3;
+/// Bytes shown before the match in a later prompt.
+const BEFORE: usize = 16;
 /// Previews kept.
 const PREVIEWS: usize = 64;
 
@@ -28,6 +33,8 @@ pub(super) struct Line {
     pub(super) title: Vec<usize>,
     /// Matches in its first prompt, by byte; only if the title does not match.
     pub(super) prompt: Vec<usize>,
+    /// A later prompt that matches, if neither of these does.
+    pub(super) later: Option<(String, Vec<usize>)>,
     /// When its family was used last.
     pub(super) family: i64,
     /// Subagents after it that are not shown.
@@ -62,6 +69,9 @@ pub struct SessionList {
     pub(super) said: Option<(NoticeLevel, String)>,
     previews: HashMap<SessionId, (Vec<Message>, Vec<Part>)>,
     previewing: Option<SessionId>,
+    /// What the agent found for the query: the newest prompt of each session that matches.
+    prompts: HashMap<SessionId, SearchHit>,
+    generation: u64,
 }
 
 impl SessionList {
@@ -100,6 +110,28 @@ impl SessionList {
             self.previews.clear();
         }
         self.previews.insert(id, (messages, parts));
+    }
+
+    /// Prompts that match came; an older answer is dropped.
+    pub fn prompts_found(&mut self, generation: u64, hits: Vec<SearchHit>) {
+        if generation == self.generation {
+            self.prompts = hits.into_iter().map(|hit| (hit.session, hit)).collect();
+            self.filter();
+        }
+    }
+
+    /// What is to be asked for after the query or the scope changed.
+    fn ask_for_prompts(&mut self) -> Option<Op> {
+        self.generation += 1;
+        self.prompts.clear();
+        self.filter();
+        let text = self.query.text().trim().to_owned();
+        (text.chars().count() >= LETTERS).then_some(Op::Search {
+            text,
+            prompts: true,
+            all: self.everywhere,
+            generation: self.generation,
+        })
     }
 
     /// Says what came of a change.
@@ -146,6 +178,7 @@ impl SessionList {
             all: query.is_empty(),
             title: marks(&titles),
             prompt: marks(&prompts),
+            later: self.later(),
         };
         self.count = (0..self.sessions.len()).filter(|at| found.hit(*at)).count();
         let (roots, children) = self.families();
@@ -157,6 +190,17 @@ impl SessionList {
         families.sort_by_key(|lines| std::cmp::Reverse(lines.first().map(|l| l.family)));
         self.lines = families.into_iter().flatten().collect();
         self.keep_in_list();
+    }
+
+    /// Prompts that the agent found, by the place of their session, with what matches in them.
+    fn later(&self) -> HashMap<usize, (String, Vec<usize>)> {
+        let places = self.sessions.iter().enumerate();
+        places
+            .filter_map(|(at, s)| {
+                let hit = super::search::marked(self.prompts.get(&s.info.id)?);
+                Some((at, match_in_sight(hit)))
+            })
+            .collect()
     }
 
     /// Sessions that hang under no other, and what hangs under each.
@@ -221,16 +265,17 @@ impl SessionList {
         }
     }
 
-    /// Pasted text joins what is written.
-    pub fn paste(&mut self, text: &str) {
+    /// Pasted text joins what is written; gives what to ask for.
+    pub fn paste(&mut self, text: &str) -> Option<Op> {
         match &mut self.asking {
             Asking::Name(name) => name.insert(text),
             Asking::Delete => {}
             Asking::Nothing => {
                 self.query.insert(text);
-                self.filter();
+                return self.ask_for_prompts();
             }
         }
+        None
     }
 
     /// A key.
@@ -272,7 +317,9 @@ impl SessionList {
                 self.everywhere = !self.everywhere;
                 self.waiting = true;
                 let all = self.everywhere;
-                return Outcome::Emit(vec![Intent::Op(Op::ListSessions { all })]);
+                let list = Op::ListSessions { all };
+                let ops = std::iter::once(list).chain(self.ask_for_prompts());
+                return Outcome::Emit(ops.map(Intent::Op).collect());
             }
             Some(Action::SessionArchive) => {
                 return match id {
@@ -293,8 +340,13 @@ impl SessionList {
                 }
             }
             _ => {
+                let before = self.query.text().to_owned();
                 edit_line(&mut self.query, key, keys);
-                self.filter();
+                if self.query.text() != before
+                    && let Some(op) = self.ask_for_prompts()
+                {
+                    return Outcome::Emit(vec![Intent::Op(op)]);
+                }
             }
         }
         Outcome::Consumed
@@ -342,11 +394,16 @@ struct Found {
     all: bool,
     title: Marks,
     prompt: Marks,
+    /// Those with a later prompt that matches.
+    later: HashMap<usize, (String, Vec<usize>)>,
 }
 
 impl Found {
     fn hit(&self, at: usize) -> bool {
-        self.all || self.title.contains_key(&at) || self.prompt.contains_key(&at)
+        self.all
+            || self.title.contains_key(&at)
+            || self.prompt.contains_key(&at)
+            || self.later.contains_key(&at)
     }
 
     fn line(&self, index: usize, depth: usize, more: usize) -> Line {
@@ -355,15 +412,30 @@ impl Found {
             Some(_) => Vec::new(),
             None => self.prompt.get(&index).cloned().unwrap_or_default(),
         };
+        let here = title.is_some() || !prompt.is_empty();
         Line {
             index,
             depth,
+            later: self.later.get(&index).filter(|_| !here).cloned(),
             title: title.unwrap_or_default(),
             prompt,
             family: 0,
             more,
         }
     }
+}
+
+/// A found prompt whose match stands near the beginning, because the row is short.
+fn match_in_sight((text, marks): (String, Vec<usize>)) -> (String, Vec<usize>) {
+    let first = marks.first().copied().unwrap_or_default();
+    let mut places = text.char_indices().map(|(at, _)| at);
+    let Some(cut) = places.find(|at| at + BEFORE >= first).filter(|at| *at > 0) else {
+        return (text, marks);
+    };
+    let sign = "…";
+    let rest = text.get(cut..).unwrap_or_default();
+    let moved = marks.iter().map(|at| at - cut + sign.len()).collect();
+    (format!("{sign}{rest}"), moved)
 }
 
 /// Which lines match, or have one below them that does.

@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use crate::protocol::ReadOnly;
 use crate::tui::state::State;
 use crate::tui::term::sanitise::Safe;
 
@@ -40,7 +41,12 @@ pub fn text(state: &State) -> String {
         );
     }
     if let Some(info) = &state.session.info {
-        let _ = writeln!(out, "\nContinue with: dunlin -r {}", info.id);
+        let command = match state.session.read_only {
+            Some(ReadOnly::OtherFolder) => info.open_there(),
+            _ => format!("dunlin -r {}", info.id),
+        };
+        let command = Safe::strip(&command);
+        let _ = writeln!(out, "\nContinue with: {}", command.as_str());
     }
     out
 }

@@ -25,7 +25,7 @@ use super::transcript::Transcript;
 use crate::config::used::UiSettings;
 use crate::protocol::event::Place;
 use crate::protocol::{
-    MessageId, Millis, NoticeLevel, PartId, PatchFile, Phase, QueueState, SessionInfo,
+    MessageId, Millis, NoticeLevel, PartId, PatchFile, Phase, QueueState, ReadOnly, SessionInfo,
     SessionSummary, Status, TurnEnd,
 };
 
@@ -55,13 +55,21 @@ pub struct Terminal {
     pub background: Option<(u8, u8, u8)>,
 }
 
+impl Session {
+    /// The command that opens it where it belongs.
+    pub fn open_there(&self) -> String {
+        let info = self.info.as_ref();
+        info.map(SessionInfo::open_there).unwrap_or_default()
+    }
+}
+
 /// The open session.
 #[derive(Debug, Clone, Default)]
 pub struct Session {
     /// Its facts; none until one is open.
     pub info: Option<SessionInfo>,
-    /// False if another process has it open.
-    pub read_only: bool,
+    /// Why it can only be read; none if it can be written.
+    pub read_only: Option<ReadOnly>,
     /// Its last turn was cut.
     pub cut: bool,
     /// The user's prompts with their messages, oldest first, for rewind.

@@ -1,9 +1,7 @@
 //! The session's subagents, and the one whose transcript is open. Plain data; `update::subagents`
 //! changes what is open.
 
-use crate::protocol::{
-    Event, Millis, Part, PartBody, Phase, SessionId, Status, ToolState, TurnEnd,
-};
+use crate::protocol::{Event, Millis, Part, PartBody, Phase, SessionId, Status, TurnEnd};
 use crate::tui::transcript::Transcript;
 
 /// A subagent that the session has started.
@@ -65,10 +63,7 @@ impl Subagents {
         let PartBody::Tool(tool) = &part.body else {
             return;
         };
-        let (ToolState::Running { metadata, .. }
-        | ToolState::Completed { metadata, .. }
-        | ToolState::Error { metadata, .. }) = &tool.state
-        else {
+        let Some(metadata) = tool.state.metadata() else {
             return;
         };
         let session = metadata.get("session").and_then(|id| id.as_str());

@@ -36,12 +36,13 @@ pub(super) fn event(state: &mut State, event: Event, now: Millis) -> Vec<Effect>
         Event::PartDelta { .. } => {}
         Event::SessionStarted {
             session,
-            writable,
+            read_only,
             cut,
+            ..
         } => {
             state.session = Session {
                 info: Some(session),
-                read_only: !writable,
+                read_only,
                 cut,
                 ..Session::default()
             };
@@ -149,9 +150,12 @@ fn answered(state: &mut State, event: Event, now: Millis) -> Vec<Effect> {
             hits,
             more,
         } => {
-            if let Some(Overlay::Search(view)) = state.overlays.last_mut() {
-                view.found(generation, hits, more);
+            match state.overlays.last_mut() {
+                Some(Overlay::Search(view)) => view.found(generation, hits, more),
+                Some(Overlay::Sessions(list)) => list.prompts_found(generation, hits),
+                _ => {}
             }
+            return wanted(state);
         }
         Event::Preview {
             session,

@@ -6,7 +6,7 @@ use super::super::keymap::Action;
 use super::super::state::{Editing, State};
 use super::{Effect, command as run};
 use crate::config::commands::CommandDef;
-use crate::protocol::{Delivery, Millis, NoticeLevel, Op, QueueEdit, QueueItem};
+use crate::protocol::{Delivery, Millis, NoticeLevel, Op, QueueEdit, QueueItem, ReadOnly};
 
 /// Text was typed.
 pub(super) fn typed(state: &mut State, text: &str, now: Millis) -> Vec<Effect> {
@@ -237,8 +237,12 @@ pub(super) fn submit(state: &mut State, delivery: Delivery, now: Millis) -> Vec<
 
 /// False, and said, if this session is only read here or an edited prompt has to wait.
 fn may_write(state: &mut State, now: Millis) -> bool {
-    if state.session.read_only {
-        let sentence = "This session can only be read here: /fork goes on in a copy.";
+    if let Some(why) = state.session.read_only {
+        // The status row says why.
+        let sentence = match why {
+            ReadOnly::OtherWindow => "This session can only be read here: /fork goes on in a copy.",
+            _ => "This session can only be read here: the line above says why and what to do.",
+        };
         state.say(NoticeLevel::Warning, sentence, now);
         return false;
     }

@@ -73,11 +73,9 @@ fn idle(state: &State) -> Option<Row> {
             .gap(3)
             .text(more, theme.dim())
     };
-    if state.session.read_only {
-        return Some(warn(
-            "Read only",
-            "open in another window; /fork goes on in a copy",
-        ));
+    if let Some(why) = state.session.read_only {
+        let open_there = state.session.open_there();
+        return Some(warn("Read only", &why.in_short(&open_there)));
     }
     if state.session.editing.is_some() {
         let row = plain(

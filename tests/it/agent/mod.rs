@@ -4,6 +4,7 @@
 mod budgets;
 mod crash;
 mod crash_all;
+mod families;
 mod grants;
 mod interrupt;
 mod loops;

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::os::unix::ffi::OsStringExt;
+use std::os::unix::fs::PermissionsExt;
 use std::time::{Duration, SystemTime};
 
 use serde_json::json;
@@ -183,6 +184,89 @@ fn a_data_folder_that_cannot_be_used_is_named_with_the_remedy() {
         assert!(said.contains("DUNLIN_DATA_DIR"), "{data:?}: {said}");
         assert!(!said.contains("panicked"), "{said}");
     }
+}
+
+/// Runs it under a shell's limit; its arguments follow.
+fn limited(w: &World, limit: &str, args: &[&str]) -> Ran {
+    let mut command = std::process::Command::new("sh");
+    let line = format!("ulimit {limit}; exec \"$@\"");
+    command
+        .args(["-c", &line, "sh", env!("CARGO_BIN_EXE_dunlin")])
+        .args(args)
+        .current_dir(w.worktree())
+        .env_clear()
+        .envs(w.environment())
+        .stdin(std::process::Stdio::null());
+    ran(command.output().expect("runs"))
+}
+
+#[test]
+fn with_too_few_open_files_it_is_said_and_nothing_panics() {
+    let w = World::scripted(&json!({"steps": [{"text": "hello"}]}));
+    let model = w.model();
+    let (mut failed, mut worked) = (0, 0);
+    for files in (6..64).step_by(3) {
+        let run = limited(
+            &w,
+            &format!("-n {files}"),
+            &["exec", "--model", &model, "hi"],
+        );
+        let said = &run.stderr;
+        assert!(!said.contains("panicked"), "{files}: {said}");
+        if run.code == 0 {
+            worked += 1;
+            assert_eq!(run.stdout, "hello\n", "{files}");
+        } else {
+            failed += 1;
+            assert!(said.contains("ulimit -n"), "{files}: {} {said}", run.code);
+        }
+    }
+    assert!(failed > 0 && worked > 0, "{failed} failed, {worked} worked");
+    // what was begun with too few is no worse for it
+    let listed = w.run(&["sessions", "list", "--json"]).code(0).stdout;
+    assert!(listed.contains("ses_"), "{listed}");
+}
+
+#[test]
+fn without_the_right_to_write_the_folder_and_the_remedy_are_named() {
+    let w = World::scripted(&json!({"steps": [{"text": "hello"}]}));
+    if !rustix::process::getuid().is_root() {
+        // whoever is not root is refused by the mode alone
+        let data = w.root().join("closed");
+        fs::create_dir(&data).expect("folder");
+        fs::set_permissions(&data, fs::Permissions::from_mode(0o500)).expect("chmod");
+        let said = exec_with(&w, data.as_os_str()).stderr;
+        assert!(said.contains("that you can write"), "{said}");
+        return;
+    }
+    // root gives up its rights first
+    let open = fs::Permissions::from_mode(0o755);
+    fs::set_permissions(w.root(), open).expect("chmod");
+    let model = w.model();
+    let mut command = std::process::Command::new("setpriv");
+    command
+        .args(["--reuid=65534", "--regid=65534", "--clear-groups", "--"])
+        .arg(env!("CARGO_BIN_EXE_dunlin"))
+        .args(["exec", "--model", &model, "hi"])
+        .current_dir(w.worktree())
+        .env_clear()
+        .envs(w.environment())
+        .stdin(std::process::Stdio::null());
+    let Ok(output) = command.output() else {
+        return;
+    };
+    let ran = ran(output);
+    if ran.code == 126 || ran.code == 127 {
+        // the program itself stands where nobody else may look
+        return;
+    }
+    assert_eq!(ran.code, 1, "{}", ran.stderr);
+    let said = &ran.stderr;
+    assert!(said.contains("Permission denied"), "{said}");
+    assert!(
+        said.contains("Set DUNLIN_DATA_DIR to a folder that you can write"),
+        "{said}"
+    );
 }
 
 #[test]

@@ -103,6 +103,11 @@ fn an_edited_prompt_makes_a_branch_and_one_switches_between_them_with_files() {
     terminal.send("\x1b[27u");
     quit(&mut terminal);
     assert_eq!(world.read("f.txt"), "mine\n");
+    // Both branches play again as they were.
+    let found = world.run(&["replay", &world.newest(), "--json"]).code(0);
+    let found: Value = serde_json::from_str(&found.stdout).expect("json");
+    assert_eq!(found["differences"], json!([]), "{found}");
+    assert_eq!(found["answers"], 6, "{found}");
 }
 
 #[test]
@@ -162,8 +167,18 @@ fn a_fork_at_a_turn_is_a_session_of_its_own_under_the_first() {
     terminal.send("\x13");
     let screen = terminal.shows("2 of 2");
     assert!(screen.contains("└ fork: Scripted session"), "{screen}");
-    terminal.send("\x1b[27u");
+    // A copy is made from the list too: of the chosen one, to its end, and it is opened.
+    terminal.send("\x06");
+    terminal.shows("This is a copy");
+    let screen = terminal.shows("Done: write one.");
+    assert!(screen.contains("Done: write two."), "{screen}");
+    say(&mut terminal, "look", "Just looking.");
     quit(&mut terminal);
+    let listed = world.run(&["sessions", "list", "--json"]).code(0).stdout;
+    let listed: Vec<Value> = serde_json::from_str(&listed).expect("json");
+    assert_eq!(listed.len(), 3, "{listed:?}");
+    assert_eq!(listed[0]["fork"], true);
+    assert_eq!(listed[0]["parent"], listed[2]["id"], "{listed:?}");
 }
 
 /// The journal of the only session.

@@ -295,6 +295,7 @@ fn search(world: &World, text: &str, regex: bool) -> Vec<dunlin::session::Hit> {
     let query = SearchQuery {
         text: text.to_owned(),
         regex,
+        prompts: false,
         limit: 10,
     };
     world
@@ -330,10 +331,25 @@ fn search_finds_words_across_pieces_sessions_and_tools_and_points_to_the_part() 
     let broken = SearchQuery {
         text: "(".to_owned(),
         regex: true,
+        prompts: false,
         limit: 1,
     };
     let error = world.project.search(&broken, &AtomicBool::new(false));
     assert!(error.expect_err("not a pattern").to_string().contains('('));
+    // of prompts the newest of each session counts, and nothing that somebody else said
+    for (text, regex) in [("KEY", false), ("(?i)key", true)] {
+        let prompts = SearchQuery {
+            text: text.to_owned(),
+            regex,
+            prompts: true,
+            limit: 10,
+        };
+        let hits = world.project.search(&prompts, &AtomicBool::new(false));
+        let hits = hits.expect("search");
+        assert_eq!(hits.len(), 2, "{hits:?}");
+        assert!(hits.iter().all(|h| h.role == Role::User), "{hits:?}");
+    }
+    assert!(search(&world, "the KEY horse", false)[0].role == Role::Assistant);
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! Damaged files: reported in a sentence, the rest works, nothing panics, nothing hangs.
 //!
-//! `DUNLIN_DAMAGE=1` runs the long form: every byte of the last 64 KiB, many more bit flips.
+//! One harm at a time, each of its own kind. Every cut and every bit are in `every_place`; a disk and an
+//! index that fail while the program runs are in `trouble`.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -10,29 +11,12 @@ use dunlin::protocol::SessionId;
 use dunlin::session::{Opened, StoreError};
 
 use super::support::{
-    Heard, Model, World, assert_sound, commit, copy_folder, count, note, quiet_contained_panics,
-    session_id,
+    Heard, Model, World, assert_sound, commit, copy_folder, count, long_campaign,
+    quiet_contained_panics, session_id, through_view,
 };
-
-fn long() -> bool {
-    std::env::var_os("DUNLIN_DAMAGE").is_some()
-}
 
 fn open(world: &World, id: SessionId) -> Opened {
     world.project.open_session(id, Heard::new()).expect("open")
-}
-
-/// Everything through the view of an opened session.
-fn through_view(opened: &Opened) -> Model {
-    let page = opened.store.since(None).expect("since");
-    Model {
-        messages: page.messages.into_iter().map(|m| (m.id, m)).collect(),
-        parts: page
-            .parts
-            .into_iter()
-            .map(|p| ((p.message, p.id), p))
-            .collect(),
-    }
 }
 
 fn journal_of(world: &World, id: SessionId) -> std::path::PathBuf {
@@ -40,45 +24,14 @@ fn journal_of(world: &World, id: SessionId) -> std::path::PathBuf {
 }
 
 #[test]
-fn a_journal_cut_anywhere_opens_with_all_whole_commits_and_goes_on() {
-    let world = World::new();
-    let id = session_id(1);
-    world.session(id, if long() { 60 } else { 24 });
-    let path = journal_of(&world, id);
-    let whole = fs::read(&path).expect("journal");
-    // every byte is cut at in `journal`'s own tests; here around the ends of lines, and here and
-    // there (in the long form everywhere in the last 64 KiB)
-    let first_line = whole.iter().position(|b| *b == b'\n').expect("line") + 1;
-    let first = whole.len().saturating_sub(64 << 10).max(first_line);
-    for cut in (first..whole.len()).rev() {
-        let near_end = whole[cut - 1..=cut].contains(&b'\n');
-        if !(long() || near_end || cut % 1_499 == 0) {
-            continue;
-        }
-        fs::write(&path, &whole[..cut]).expect("cut");
-        let mut lines = 0;
-        for byte in &whole[..cut] {
-            lines += u64::from(*byte == b'\n');
-        }
-        let opened = open(&world, id);
-        assert_eq!(opened.notices, Vec::<String>::new(), "cut at {cut}");
-        assert_eq!(assert_sound(&opened.history), lines - 1, "cut at {cut}");
-        opened.store.commit(commit(id, lines));
-        opened.store.close_blocking();
-        let history = world.project.open_session_all(id).expect("all");
-        assert_eq!(assert_sound(&history), lines, "after a cut at {cut}");
-    }
-}
-
-#[test]
 fn a_flipped_bit_in_the_journal_costs_its_line_and_is_told() {
-    let world = World::new();
+    let world = World::patient();
     let id = session_id(1);
     world.session(id, 64);
     let path = journal_of(&world, id);
     let whole = fs::read(&path).expect("journal");
     let intact = Model::after(id, 64);
-    let step = if long() { 7 } else { whole.len() / 60 };
+    let step = if long_campaign() { 7 } else { whole.len() / 60 };
     // the first line says which session it is
     let second = whole.iter().position(|b| *b == b'\n').expect("line") + 1;
     for place in (second..whole.len()).step_by(step) {
@@ -106,7 +59,7 @@ fn a_flipped_bit_in_the_journal_costs_its_line_and_is_told() {
 
 #[test]
 fn a_journal_of_a_newer_version_is_refused_untouched() {
-    let world = World::new();
+    let world = World::patient();
     let id = session_id(1);
     for place in ["first", "last"] {
         drop(fs::remove_dir_all(world.folder(id)));
@@ -137,7 +90,7 @@ fn a_journal_of_a_newer_version_is_refused_untouched() {
 
 #[test]
 fn a_frozen_journal_of_format_1_reads_as_ever() {
-    let world = World::new();
+    let world = World::patient();
     let frozen = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/session/frozen/v1.journal");
     let text = fs::read_to_string(&frozen).expect("fixture");
     let id: SessionId = "ses_018bcfe5680000000000000000000001".parse().expect("id");
@@ -160,7 +113,7 @@ fn a_frozen_journal_of_format_1_reads_as_ever() {
 
 #[test]
 fn garbage_after_the_last_line_is_cut_and_kept_for_a_look() {
-    let world = World::new();
+    let world = World::patient();
     let id = session_id(1);
     world.session(id, 30);
     let path = journal_of(&world, id);
@@ -183,17 +136,6 @@ fn garbage_after_the_last_line_is_cut_and_kept_for_a_look() {
     let again = open(&world, id);
     assert_eq!(again.notices, Vec::<String>::new());
     again.store.close_blocking();
-}
-
-/// A session large enough to be opened through sled, and its folder.
-fn large(world: &World, id: SessionId) -> u64 {
-    world.session(id, 1_600);
-    // the first opening builds the view
-    let opened = open(world, id);
-    assert!(!opened.history.complete, "too small to test sled");
-    opened.store.close_blocking();
-    assert!(world.folder(id).join("db/db").exists());
-    1_600
 }
 
 #[test]
@@ -233,9 +175,9 @@ fn whatever_happens_to_sled_the_session_opens_complete() {
         }),
     ];
     quiet_contained_panics();
-    let world = World::new();
+    let world = World::patient();
     let id = session_id(1);
-    let n = large(&world, id);
+    let n = world.large_session(id);
     let spare = world.home.path().join("spare");
     copy_folder(&world.folder(id), &spare);
     let expected = Model::after(id, n);
@@ -264,93 +206,8 @@ fn whatever_happens_to_sled_the_session_opens_complete() {
 }
 
 #[test]
-fn flipped_bits_in_sled_lose_nothing() {
-    quiet_contained_panics();
-    let world = World::new();
-    let id = session_id(1);
-    let n = large(&world, id);
-    let spare = world.home.path().join("spare");
-    copy_folder(&world.folder(id), &spare);
-    let log = fs::read(spare.join("db/db")).expect("log");
-    let expected = Model::after(id, n);
-    let flips = if long() { 1_000 } else { 16 };
-    for k in 0..flips {
-        let place = (k * 7_919 * 4_096 + k * 131) % log.len();
-        fs::remove_dir_all(world.folder(id)).expect("remove");
-        copy_folder(&spare, &world.folder(id));
-        let mut bytes = log.clone();
-        bytes[place] ^= 1 << (k % 8);
-        fs::write(world.folder(id).join("db/db"), &bytes).expect("write");
-        let opened = open(&world, id);
-        assert_eq!(count(&opened.history), n, "flip at {place}");
-        let newest = through_view(&opened);
-        assert!(newest == expected, "flip at {place}: {:?}", opened.notices);
-        opened.store.close_blocking();
-    }
-}
-
-/// Files below a folder.
-fn files(folder: &Path) -> Vec<std::path::PathBuf> {
-    let mut found = Vec::new();
-    for entry in fs::read_dir(folder).expect("list") {
-        let path = entry.expect("entry").path();
-        if path.is_dir() {
-            found.extend(files(&path));
-        } else {
-            found.push(path);
-        }
-    }
-    found.sort();
-    found
-}
-
-#[test]
-fn every_flipped_bit_of_a_small_view_loses_nothing() {
-    quiet_contained_panics();
-    let world = World::new();
-    let id = session_id(1);
-    world.session(id, 16);
-    let opened = open(&world, id);
-    through_view(&opened);
-    opened.store.close_blocking();
-    let spare = world.home.path().join("spare");
-    copy_folder(&world.folder(id), &spare);
-    let expected = Model::after(id, 16);
-    let (mut tried, mut told) = (0_u32, 0_u32);
-    for file in files(&spare.join("db")) {
-        let bytes = fs::read(&file).expect("read");
-        let name = file.strip_prefix(&spare).expect("inside");
-        for place in 0..bytes.len() {
-            // what is still empty is looked at here and there
-            let used = bytes[place] != 0 || place % 8_192 == 5;
-            if !used || !(long() || place % 1_999 == 3) {
-                continue;
-            }
-            for bit in 0..8 {
-                if !long() && bit != place % 8 {
-                    continue;
-                }
-                fs::remove_dir_all(world.folder(id)).expect("remove");
-                copy_folder(&spare, &world.folder(id));
-                let mut flipped = bytes.clone();
-                flipped[place] ^= 1 << bit;
-                fs::write(world.folder(id).join(name), &flipped).expect("write");
-                let opened = open(&world, id);
-                let found = through_view(&opened);
-                assert!(found == expected, "bit {bit} of byte {place} of {name:?}");
-                tried += 1;
-                told += u32::from(!opened.notices.is_empty());
-                opened.store.close_blocking();
-            }
-        }
-    }
-    note(&format!("{tried} bits, {told} told at opening"));
-    assert!(tried > 3, "{tried}");
-}
-
-#[test]
 fn one_unreadable_session_hides_no_other() {
-    let world = World::new();
+    let world = World::patient();
     for n in 1..=3 {
         world.session(session_id(n), 16);
     }
@@ -391,7 +248,7 @@ fn a_session_in_a_folder_that_cannot_be_written_opens_for_reading() {
         // root may write everywhere; the branch is the same as for a lock that is taken
         return;
     }
-    let world = World::new();
+    let world = World::patient();
     let id = session_id(1);
     world.session(id, 24);
     let folder = world.folder(id);

@@ -1,6 +1,7 @@
-//! A disk that is really full: a small tmpfs, filled so that writing fails at every page in turn.
+//! A disk that is really full, has no room for another file, or became read-only: a small tmpfs, filled so
+//! that writing fails at every page (or file) in turn.
 //!
-//! It needs the right to mount; without it the test says so and ends.
+//! It needs the right to mount; without it the tests say so and end.
 
 use std::fs;
 use std::io::Write;
@@ -34,6 +35,15 @@ impl Drop for Mounted<'_> {
     fn drop(&mut self) {
         drop(Command::new("umount").arg("-l").arg(self.0).status());
     }
+}
+
+/// Mounts it anew, so that nothing can be written.
+fn made_read_only(at: &Path) -> bool {
+    let mounted = Command::new("mount")
+        .args(["-o", "remount,ro"])
+        .arg(at)
+        .output();
+    mounted.is_ok_and(|o| o.status.success())
 }
 
 /// Fills the disk up to so many free bytes.
@@ -113,4 +123,104 @@ fn at_whatever_write_the_disk_is_full_it_is_told_and_work_goes_on_with_room() {
         "{refused} refused at the start, {failed} at a write, {never} not at all"
     ));
     assert!(refused > 0 && failed > 0, "the disk was never full");
+}
+
+#[test]
+fn without_room_for_another_file_it_is_told_and_work_goes_on_with_room() {
+    let world = World::new();
+    let home = world.home.path().join("little");
+    let Some(_disk) = Mounted::new(&home) else {
+        note("skipped: a tmpfs cannot be mounted here");
+        return;
+    };
+    fs::create_dir_all(home.join("work")).expect("work");
+    let project = project(&home);
+    let (mut refused, mut written) = (0, 0);
+    for free in 0..16 {
+        // empty files take no pages, only names
+        let ballast = home.join("ballast");
+        fs::create_dir(&ballast).expect("ballast");
+        let names: Vec<_> = (0..400).map(|n| ballast.join(n.to_string())).collect();
+        let made = names
+            .iter()
+            .take_while(|name| fs::File::create(name).is_ok());
+        let made: Vec<_> = made.collect();
+        assert!(
+            made.len() < 400,
+            "the disk has room for any number of files"
+        );
+        for name in made.iter().rev().take(free) {
+            fs::remove_file(name).expect("room");
+        }
+        let id = session_id(free as u128 + 1);
+        let facts = info(id, &home.join("work"));
+        let store = match project.create(&facts, Heard::new()) {
+            Ok(store) => store,
+            Err(error) => {
+                refused += 1;
+                let said = error.to_string();
+                assert!(said.contains("df -i"), "{free}: {said}");
+                fs::remove_dir_all(&ballast).expect("room");
+                project.create(&facts, Heard::new()).expect("with room")
+            }
+        };
+        // the view and meta.json need files too; the journal has its own already
+        for n in 1..=30 {
+            synced(&store, n).unwrap_or_else(|fault| panic!("{free}, {n}: {fault}"));
+            written += 1;
+        }
+        let page = store.since(None).expect("read");
+        assert_eq!(page.parts.len(), Model::after(id, 30).parts.len());
+        store.close_blocking();
+        drop(fs::remove_dir_all(&ballast));
+        let opened = project.open_session(id, Heard::new()).expect("open");
+        assert_eq!(assert_sound(&opened.history), 30, "{free}");
+        opened.store.close_blocking();
+        assert_eq!(project.list().expect("list").len(), 1);
+        project.delete(id).expect("delete");
+    }
+    note(&format!(
+        "{refused} refused at the start, {written} commits"
+    ));
+    assert!(refused > 2, "the disk always had room for a file");
+}
+
+#[test]
+fn on_a_disk_that_became_read_only_sessions_are_read_and_new_ones_refused_with_the_remedy() {
+    let world = World::new();
+    let home = world.home.path().join("little");
+    let Some(_disk) = Mounted::new(&home) else {
+        note("skipped: a tmpfs cannot be mounted here");
+        return;
+    };
+    fs::create_dir_all(home.join("work")).expect("work");
+    let project = project(&home);
+    let id = session_id(1);
+    let store = project
+        .create(&info(id, &home.join("work")), Heard::new())
+        .expect("create");
+    for n in 1..=24 {
+        synced(&store, n).expect("synced");
+    }
+    store.close_blocking();
+    if !made_read_only(&home) {
+        note("skipped: a tmpfs cannot be made read-only here");
+        return;
+    }
+    let facts = info(session_id(2), &home.join("work"));
+    let error = project.create(&facts, Heard::new()).expect_err("read-only");
+    let said = error.to_string();
+    assert!(said.contains("Read-only file system"), "{said}");
+    assert!(said.contains("DUNLIN_DATA_DIR"), "{said}");
+    let opened = project.open_session(id, Heard::new()).expect("to read");
+    assert!(!opened.writable && !opened.elsewhere);
+    assert_eq!(assert_sound(&opened.history), 24);
+    let notice = opened.notices.concat();
+    assert!(notice.contains("can only be read"), "{notice}");
+    assert_eq!(project.list().expect("list").len(), 1);
+    for error in [project.rename(id, "x"), project.delete(id)] {
+        let said = error.expect_err("read-only").to_string();
+        assert!(said.contains("Set DUNLIN_DATA_DIR"), "{said}");
+    }
+    opened.store.close_blocking();
 }

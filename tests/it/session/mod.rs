@@ -11,6 +11,7 @@ mod basics;
 mod copies;
 mod damage;
 mod disk_full;
+mod every_place;
 mod kill;
 mod little_disk;
 mod support;

@@ -13,7 +13,9 @@ use dunlin::protocol::{
     Event, Fault, Finish, Message, MessageId, Mode, ModelRef, NoticeLevel, Part, PartBody, PartId,
     Role, SessionId, SessionInfo, Tokens, ToolPart, ToolState,
 };
-use dunlin::session::{Announce, Commit, History, Project, Record, SessionStore};
+use dunlin::session::{
+    Announce, Commit, FaultPoints, History, Opened, Project, Record, SessionStore,
+};
 use serde_json::{Value, json};
 
 pub(super) fn session_id(n: u128) -> SessionId {
@@ -293,6 +295,16 @@ impl Heard {
         self.wait(|_, faults| (faults.len() >= count).then_some(()));
     }
 
+    /// Notices that are sentences, not numbers of commits.
+    pub(super) fn sentences(&self) -> Vec<String> {
+        let state = self.state.lock().expect("lock");
+        let texts = state.0.iter().filter_map(|event| match event {
+            Event::Notice { text, .. } if text.parse::<u64>().is_err() => Some(text.clone()),
+            _ => None,
+        });
+        texts.collect()
+    }
+
     pub(super) fn faults(&self) -> Vec<Fault> {
         self.state.lock().expect("lock").1.clone()
     }
@@ -306,6 +318,24 @@ pub(super) fn numbers(events: &[Event]) -> Vec<u64> {
             _ => None,
         })
         .collect()
+}
+
+/// Everything through the view of an opened session.
+pub(super) fn through_view(opened: &Opened) -> Model {
+    let page = opened.store.since(None).expect("since");
+    Model {
+        messages: page.messages.into_iter().map(|m| (m.id, m)).collect(),
+        parts: page
+            .parts
+            .into_iter()
+            .map(|p| ((p.message, p.id), p))
+            .collect(),
+    }
+}
+
+/// True with `DUNLIN_DAMAGE=1`: every cut and every bit is tried (docs/durability.md), which takes long.
+pub(super) fn long_campaign() -> bool {
+    std::env::var_os("DUNLIN_DAMAGE").is_some()
 }
 
 /// A line for whoever reads the output of a campaign.
@@ -339,6 +369,30 @@ impl World {
         std::fs::create_dir(home.path().join("work")).expect("work");
         let project = project(home.path());
         Self { home, project }
+    }
+
+    /// One in which no index counts as hanging because the machine is busy.
+    pub(super) fn patient() -> Self {
+        let mut world = Self::new();
+        let patience = if long_campaign() {
+            Duration::from_hours(2)
+        } else {
+            Duration::from_mins(3)
+        };
+        let faults = Arc::new(FaultPoints::new(patience));
+        world.project = world.project.with_faults(faults);
+        world
+    }
+
+    /// A closed session large enough to be opened through sled, with its view; returns its commits.
+    pub(super) fn large_session(&self, id: SessionId) -> u64 {
+        self.session(id, 1_600);
+        // the first opening builds the view
+        let opened = self.project.open_session(id, Heard::new()).expect("open");
+        assert!(!opened.history.complete, "too small to test sled");
+        opened.store.close_blocking();
+        assert!(self.folder(id).join("db/db").exists());
+        1_600
     }
 
     pub(super) fn worktree(&self) -> std::path::PathBuf {

@@ -10,8 +10,8 @@ use dunlin::protocol::Event;
 use dunlin::session::{Commit, FaultPoints, Project, SessionStore, ViewFault};
 
 use super::support::{
-    Heard, Model, World, assert_sound, commit, copy_folder, count, info, quiet_contained_panics,
-    records, session_id, told,
+    Heard, Model, World, assert_sound, commit, copy_folder, count, info, long_campaign, note,
+    quiet_contained_panics, records, session_id, told,
 };
 
 /// A project in which things can go wrong.
@@ -250,17 +250,45 @@ fn an_index_that_fails_in_the_middle_of_a_running_session_is_told_then() {
     }
 }
 
+#[test]
+fn a_file_system_without_locks_is_named_and_nothing_is_written_there() {
+    let world = World::new();
+    let (project, faults) = troubled(&world);
+    let (id, new) = (session_id(1), session_id(2));
+    world.session(id, 24);
+    // ENOLCK: an NFS server without its lock service; EOPNOTSUPP: one that knows none at all
+    for errno in [37, 95] {
+        let before = fs::read(world.folder(id).join("journal")).expect("journal");
+        faults.fail_locks([errno; 4]);
+        let facts = info(new, &world.worktree());
+        let refused = [
+            project.create(&facts, Heard::new()).map(drop),
+            project.open_session(id, Heard::new()).map(drop),
+            project.rename(id, "a name"),
+            project.delete(id),
+        ];
+        for error in refused.map(|r| r.expect_err("no locks").to_string()) {
+            assert!(error.contains("cannot lock files"), "{error}");
+            assert!(error.contains("DUNLIN_DATA_DIR"), "{error}");
+        }
+        assert!(fs::read(world.folder(id).join("journal")).expect("journal") == before);
+        assert_eq!(project.list().expect("list").len(), 1);
+        // what is only read needs no lock
+        let history = project.open_session_all(id).expect("all");
+        assert_eq!(assert_sound(&history), 24);
+    }
+    let opened = project.open_session(id, Heard::new()).expect("open");
+    assert!(opened.writable);
+    opened.store.close_blocking();
+}
+
 /// Power is cut: of the journal is there what was synced and any part of what came after; sled's files
 /// are there, gone, or those of some time before.
 #[test]
 fn after_a_power_cut_every_synced_record_is_there() {
     quiet_contained_panics();
-    let rounds = if std::env::var_os("DUNLIN_DAMAGE").is_some() {
-        60
-    } else {
-        4
-    };
-    let world = World::new();
+    let rounds = if long_campaign() { 60 } else { 4 };
+    let world = World::patient();
     let id = session_id(1);
     let store = world.start(id);
     let spare = world.home.path().join("spare");
@@ -323,7 +351,9 @@ fn after_a_power_cut_every_synced_record_is_there() {
                         .all(|p| expected.parts[&(p.message, p.id)] == *p)
                 );
                 opened.store.close_blocking();
+                fs::remove_dir_all(world.folder(own)).expect("remove");
             }
         }
     }
+    note(&format!("{} power cuts", case - 100));
 }

@@ -34,6 +34,7 @@ impl World {
         tui.event(Event::SessionStarted {
             session: info(session, ""),
             writable: true,
+            read_only: None,
             cut: false,
         });
         tui.ops();

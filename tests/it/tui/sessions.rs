@@ -3,8 +3,8 @@
 use dunlin::protocol::event::Phase;
 use dunlin::protocol::{
     Delivery, Destination, Event, FileStatus, MessageId, NoticeLevel, Op, Part, PartBody, PartId,
-    PatchFile, PromptInput, Role, SearchHit, SessionId, SessionSummary, ToolPart, ToolState,
-    TreeTurn,
+    PatchFile, PromptInput, ReadOnly, Role, SearchHit, SessionId, SessionSummary, ToolPart,
+    ToolState, TreeTurn,
 };
 use serde_json::json;
 
@@ -421,12 +421,107 @@ fn editing_is_left_with_escape_and_a_fork_is_made_at_a_turn() {
 }
 
 #[test]
+fn the_picker_finds_later_prompts_too_and_an_old_answer_says_nothing() {
+    let mut world = World::new(120, 40);
+    let now = world.tui.now;
+    let sessions = vec![
+        summary(id(60), "port pager to ratatui", now, 12),
+        summary(id(50), "tmux resize storm", now, 71),
+    ];
+    opened(&mut world, sessions);
+    world.tui.ops();
+    world.tui.type_text("zebra");
+    let search = |text: &str, generation| Op::Search {
+        text: text.to_owned(),
+        prompts: true,
+        all: false,
+        generation,
+    };
+    // fewer than three letters are not worth a look into every journal
+    let asked = world.tui.ops();
+    assert_eq!(
+        asked,
+        [search("zeb", 3), search("zebr", 4), search("zebra", 5)]
+    );
+    assert!(world.tui.screen().contains("no session matches"));
+    let prompt = "a long beginning of the third prompt, and then a zebra runs by";
+    let at = prompt.find("zebra").expect("there");
+    let hit = SearchHit {
+        session: id(50),
+        title: "tmux resize storm".to_owned(),
+        worktree: "/home/u/code/pager".to_owned(),
+        part: PartId::from_raw(1),
+        role: Role::User,
+        kind: "text".to_owned(),
+        at: 0,
+        excerpt: prompt.to_owned(),
+        found: at..at + 5,
+    };
+    let found = |generation, hits: &[SearchHit]| Event::Found {
+        generation,
+        hits: hits.to_vec(),
+        more: false,
+    };
+    world.tui.event(found(4, std::slice::from_ref(&hit)));
+    assert!(world.tui.screen().contains("no session matches"));
+    world.tui.event(found(5, &[hit]));
+    let screen = world.tui.screen();
+    assert!(screen.contains("1 of 2"), "{screen}");
+    assert!(
+        screen.contains("tmux resize storm  …mpt, and then a zebra runs by"),
+        "{screen}"
+    );
+    world.tui.press("enter");
+    let ops = world.tui.ops();
+    assert!(ops.contains(&Op::OpenSession(id(50))), "{ops:?}");
+}
+
+#[test]
+fn a_session_that_can_only_be_read_says_why_and_what_to_do() {
+    let mut world = World::new(120, 30);
+    let mut session = summary(id(9), "a title", 0, 1).info;
+    session.worktree = "/home/u/an other".to_owned();
+    for (why, says) in [
+        (
+            ReadOnly::OtherWindow,
+            "open in another window; /fork goes on in a copy",
+        ),
+        (
+            ReadOnly::OtherFolder,
+            "of another folder; go on with dunlin -C '/home/u/an other' -r ses_",
+        ),
+        (ReadOnly::NotWritable, "its files cannot be written"),
+    ] {
+        world.tui.event(Event::SessionStarted {
+            session: session.clone(),
+            writable: false,
+            read_only: Some(why),
+            cut: false,
+        });
+        let screen = world.tui.screen();
+        assert!(
+            screen.contains("Read only") && screen.contains(says),
+            "{screen}"
+        );
+        world.tui.type_text("hello");
+        world.tui.press("enter");
+        let sent = world.tui.ops();
+        assert!(
+            !sent.iter().any(|op| matches!(op, Op::Prompt { .. })),
+            "{sent:?}"
+        );
+        world.tui.press("ctrl+u");
+    }
+}
+
+#[test]
 fn words_are_searched_in_all_sessions_and_enter_goes_to_the_part() {
     let mut world = World::new(100, 30);
     world.tui.type_text("/search zeb");
     world.tui.press("enter");
     let search = |text: &str, all, generation| Op::Search {
         text: text.to_owned(),
+        prompts: false,
         all,
         generation,
     };

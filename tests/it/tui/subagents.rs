@@ -46,6 +46,7 @@ fn shows(world: &mut World, child: SessionId, text: &str) -> Part {
     let started = Event::SessionStarted {
         session: shown,
         writable: false,
+        read_only: None,
         cut: false,
     };
     tells(world, child, started);
