@@ -115,7 +115,7 @@ pub fn ground(wishes: &Wishes) -> Result<Ground, AppError> {
         }
         // An agent of another project's folder may be the default of all: that must not stop dunlin.
         warnings.push(format!("{error} Until then build is used."));
-        config.agent = "build".to_owned();
+        "build".clone_into(&mut config.agent);
     }
     config.sandbox.enabled &= !wishes.no_sandbox;
     config.turn.max_steps = wishes
@@ -134,12 +134,7 @@ pub fn ground(wishes: &Wishes) -> Result<Ground, AppError> {
 }
 
 /// Fails if there is no agent of this name that a session can be held with.
-fn chosen_agent(
-    name: &str,
-    paths: &Paths,
-    worktree: &Path,
-    trusted: bool,
-) -> Result<(), AppError> {
+fn chosen_agent(name: &str, paths: &Paths, worktree: &Path, trusted: bool) -> Result<(), AppError> {
     // Always there; a file can change it, but not take it away.
     if name == "build" {
         return Ok(());

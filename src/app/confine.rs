@@ -92,9 +92,12 @@ impl Confined {
         };
         let policy = self.policy.clone()?;
         if mode == Mode::Plan {
-            let folder = self
-                .plan_folder
-                .get_or_init(|| tempfile::Builder::new().prefix("dunlin-plan-").tempdir().ok());
+            let folder = self.plan_folder.get_or_init(|| {
+                tempfile::Builder::new()
+                    .prefix("dunlin-plan-")
+                    .tempdir()
+                    .ok()
+            });
             return Some(match folder {
                 Some(folder) => policy.reading_only(folder.path().to_owned()),
                 None => Policy {
@@ -159,14 +162,14 @@ mod tests {
         let confined = confined();
         let plan = confined.policy(Confine::By(Mode::Plan)).expect("a policy");
         let own = plan.temp.clone().expect("a folder");
-        assert_eq!(plan.writable, [own.clone()]);
+        assert_eq!(plan.writable, std::slice::from_ref(&own));
         assert!(own.is_dir() && !own.starts_with("/w"));
         let again = confined.policy(Confine::By(Mode::Plan)).expect("a policy");
         assert_eq!(again.temp.as_ref(), Some(&own), "one folder for all");
         drop(confined);
         assert!(!own.exists(), "it goes with the session");
         assert_eq!(
-            super::Confined {
+            Confined {
                 policy: Some(Policy::default()),
                 plan_folder: OnceLock::new()
             }

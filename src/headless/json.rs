@@ -44,7 +44,8 @@ impl<W: Write> Printer for JsonPrinter<W> {
 /// that a line is the same value everywhere and harmless on a screen.
 fn escaped(line: String) -> String {
     let steers = |c: char| {
-        let shapes = matches!(c as u32, 0x061C | 0x200E | 0x200F | 0x2028..=0x202E | 0x2066..=0x2069);
+        let shapes =
+            matches!(c as u32, 0x061C | 0x200E | 0x200F | 0x2028..=0x202E | 0x2066..=0x2069);
         c.is_control() || shapes
     };
     if !line.contains(steers) {

@@ -240,8 +240,7 @@ impl Run {
                             session.id
                         );
                         let hint = "Close it there, or begin a new session.";
-                        self.closed_to_us =
-                            Some(Fault::new(FaultKind::BadRequest, sentence, hint));
+                        self.closed_to_us = Some(Fault::new(FaultKind::BadRequest, sentence, hint));
                         return true;
                     }
                     Some(Task::Prompt(input)) => {

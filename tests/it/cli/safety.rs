@@ -39,7 +39,10 @@ fn in_plan_commands_have_a_temporary_folder_of_their_own_and_may_write_nowhere_e
     let (ran, events) = w.events(&["--mode", "plan", "go"]);
     ran.code(0);
     let output = tools(&events)[0]["state"]["output"].to_string();
-    let own = output.split("own: ").nth(1).and_then(|o| o.split("\\n").next());
+    let own = output
+        .split("own: ")
+        .nth(1)
+        .and_then(|o| o.split("\\n").next());
     let own = own.expect("a folder");
     assert!(own.contains("dunlin-plan-"), "{output}");
     assert!(!std::path::Path::new(own).exists(), "gone with the session");
@@ -114,7 +117,11 @@ fn an_agent_that_is_none_is_refused_with_the_names() {
     w.exec(&["--agent", "plan", "go"]).code(0);
     let own = w.config().join("agents");
     std::fs::create_dir_all(&own).expect("folder");
-    std::fs::write(own.join("mine.md"), "---\ndescription: mine\n---\nBe brief.\n").expect("agent");
+    std::fs::write(
+        own.join("mine.md"),
+        "---\ndescription: mine\n---\nBe brief.\n",
+    )
+    .expect("agent");
     w.exec(&["--agent", "mine", "go"]).code(0);
     let ran = w.exec(&["--config", "agent=gone", "go"]).code(0);
     assert!(ran.stderr.contains("no agent gone"), "{}", ran.stderr);
