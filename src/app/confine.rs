@@ -2,12 +2,15 @@
 //!
 //! `auto` runs commands without asking, so there they get no network unless the configuration allows
 //! it. In the other modes each command that is not known to only read was allowed by the user or by a
-//! rule, network included; then only writing is confined. In `plan` nothing can be written at all. Confined or not, on Linux a command runs in
+//! rule, network included; then only writing is confined. In `plan` a command writes nowhere but in a
+//! temporary folder of its own, whatever the judge believed of it. Confined or not, on Linux a command runs in
 //! a session of its own, without a terminal.
 
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
+
+use tempfile::TempDir;
 
 use crate::config::paths::Paths;
 use crate::config::used::SandboxSettings;
@@ -63,8 +66,10 @@ impl Confinement {
         if policy.is_none() && !sandbox::MAKES_SESSION {
             return None;
         }
+        let plan_folder = OnceLock::new();
         Some(Arc::new(Confined {
             policy,
+            plan_folder,
             guard: Guard::default(),
         }))
     }
@@ -75,6 +80,10 @@ impl Confinement {
 struct Confined {
     /// None: nothing is confined, commands only get a session of their own.
     policy: Option<Policy>,
+    /// Where commands may write in mode plan; made when the first one runs, gone with the session.
+    /// None inside: it could not be made.
+    plan_folder: OnceLock<Option<TempDir>>,
+    /// Ends what runs if dunlin is killed.
     guard: Guard,
 }
 
@@ -84,13 +93,25 @@ impl Confined {
         let Confine::By(mode) = confine else {
             return None;
         };
-        let mut policy = self.policy.clone()?;
-        policy.network |= matches!(mode, Mode::Ask | Mode::AutoEdit);
+        let policy = self.policy.clone()?;
         if mode == Mode::Plan {
-            // Nothing can write, whatever a command turns out to do.
-            policy.writable.clear();
+            let folder = self.plan_folder.get_or_init(|| {
+                tempfile::Builder::new()
+                    .prefix("dunlin-plan-")
+                    .tempdir()
+                    .ok()
+            });
+            return Some(match folder {
+                Some(folder) => policy.reading_only(folder.path().to_owned()),
+                None => Policy {
+                    writable: Vec::new(),
+                    network: false,
+                    ..policy
+                },
+            });
         }
-        Some(policy)
+        let network = policy.network || matches!(mode, Mode::Ask | Mode::AutoEdit);
+        Some(Policy { network, ..policy })
     }
 }
 
@@ -139,8 +160,32 @@ mod tests {
         };
         Confined {
             policy: Some(policy),
+            plan_folder: OnceLock::new(),
             guard: Guard::default(),
         }
+    }
+
+    #[test]
+    fn in_plan_a_command_writes_in_a_folder_of_its_own_and_nowhere_else() {
+        let confined = confined();
+        let plan = confined.policy(Confine::By(Mode::Plan)).expect("a policy");
+        let own = plan.temp.clone().expect("a folder");
+        assert_eq!(plan.writable, std::slice::from_ref(&own));
+        assert!(own.is_dir() && !own.starts_with("/w"));
+        let again = confined.policy(Confine::By(Mode::Plan)).expect("a policy");
+        assert_eq!(again.temp.as_ref(), Some(&own), "one folder for all");
+        drop(confined);
+        assert!(!own.exists(), "it goes with the session");
+        assert_eq!(
+            Confined {
+                policy: Some(Policy::default()),
+                plan_folder: OnceLock::new(),
+                guard: Guard::default(),
+            }
+            .policy(Confine::By(Mode::AutoEdit))
+            .and_then(|p| p.temp),
+            None
+        );
     }
 
     #[test]
@@ -151,17 +196,6 @@ mod tests {
         assert_eq!(network(Confine::By(Mode::Auto)), Some(false));
         assert_eq!(network(Confine::By(Mode::Plan)), Some(false));
         assert_eq!(network(Confine::Not), None);
-    }
-
-    #[test]
-    fn in_plan_nothing_can_be_written() {
-        let writable = |mode| {
-            confined()
-                .policy(Confine::By(mode))
-                .map(|p| p.writable.len())
-        };
-        assert_eq!(writable(Mode::Plan), Some(0));
-        assert_eq!(writable(Mode::Auto), Some(1));
     }
 
     #[test]

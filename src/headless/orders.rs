@@ -120,6 +120,45 @@ pub(super) fn read(line: &str) -> Result<Op, String> {
     Ok(Op::from(order))
 }
 
+/// What came of reading a line.
+#[derive(Debug, PartialEq, Eq)]
+enum Line {
+    /// It is there.
+    Read,
+    /// It was longer than the limit; all of it is skipped, so that its rest is not taken for a line.
+    TooLong,
+    /// The input has ended.
+    End,
+}
+
+fn next_line(input: &mut impl BufRead, line: &mut Vec<u8>, limit: u64) -> Line {
+    let count = input.take(limit).read_until(b'\n', line).unwrap_or(0);
+    if count == 0 {
+        return Line::End;
+    }
+    if line.ends_with(b"\n") || (count as u64) < limit {
+        return Line::Read;
+    }
+    // Exactly the limit may also be the last line of the input.
+    let mut skipped = false;
+    loop {
+        let (done, used) = match input.fill_buf() {
+            Ok([]) | Err(_) => (true, 0),
+            Ok(bytes) => {
+                skipped = true;
+                match bytes.iter().position(|b| *b == b'\n') {
+                    Some(at) => (true, at + 1),
+                    None => (false, bytes.len()),
+                }
+            }
+        };
+        input.consume(used);
+        if done {
+            return if skipped { Line::TooLong } else { Line::Read };
+        }
+    }
+}
+
 /// Reads orders until the end of the input, on a thread of its own.
 pub(super) fn listen(
     input: impl Read + Send + 'static,
@@ -132,27 +171,21 @@ pub(super) fn listen(
             let mut line = Vec::new();
             loop {
                 line.clear();
-                let count = (&mut input)
-                    .take(LINE_BYTES)
-                    .read_until(b'\n', &mut line)
-                    .unwrap_or(0);
-                if count == 0 {
-                    return;
-                }
-                if count as u64 == LINE_BYTES && line.last() != Some(&b'\n') {
-                    // Its rest is no order, whatever it looks like.
-                    let ended = input.skip_until(b'\n').is_ok();
-                    let sentence = "A line of the input is longer than 16 MiB and was left out.";
-                    if !ended || sender.send(Err(sentence.to_owned())).is_err() {
-                        return;
+                let order = match next_line(&mut input, &mut line, LINE_BYTES) {
+                    Line::End => return,
+                    Line::TooLong => Err(format!(
+                        "This line of the input is longer than {} MiB and was left out.",
+                        LINE_BYTES >> 20
+                    )),
+                    Line::Read => {
+                        let text = String::from_utf8_lossy(&line);
+                        if text.trim().is_empty() {
+                            continue;
+                        }
+                        read(text.trim())
                     }
-                    continue;
-                }
-                let text = String::from_utf8_lossy(&line);
-                if text.trim().is_empty() {
-                    continue;
-                }
-                if sender.send(read(text.trim())).is_err() {
+                };
+                if sender.send(order).is_err() {
                     return;
                 }
             }
@@ -206,15 +239,18 @@ mod tests {
     }
 
     #[test]
-    fn a_line_that_is_too_long_is_left_out_with_its_rest() {
-        let mut text = vec![b'x'; LINE_BYTES as usize];
-        text.extend_from_slice(br#"{"type":"interrupt"}"#);
-        text.extend_from_slice(b"\n{\"type\":\"continue\"}\n");
-        let mut orders = listen(std::io::Cursor::new(text));
-        let first = orders.blocking_recv().expect("one").expect_err("too long");
-        assert!(first.contains("16 MiB"), "{first}");
-        assert_eq!(orders.blocking_recv(), Some(Ok(Op::Continue)));
-        assert_eq!(orders.blocking_recv(), None);
+    fn a_line_that_is_too_long_is_skipped_to_its_end() {
+        let mut input = std::io::Cursor::new(b"12345678\nabcdefghij{\"x\"}\nok\n12345678");
+        let mut lines = Vec::new();
+        loop {
+            let mut line = Vec::new();
+            match next_line(&mut input, &mut line, 8) {
+                Line::End => break,
+                Line::TooLong => lines.push("long".to_owned()),
+                Line::Read => lines.push(String::from_utf8_lossy(&line).trim().to_owned()),
+            }
+        }
+        assert_eq!(lines, ["long", "long", "ok", "12345678"]);
     }
 
     #[test]

@@ -1,14 +1,14 @@
 //! The answer on stdout, what happens meanwhile on stderr.
 //!
-//! Texts of models, tools and files go through `charset::plain` before they can reach a terminal; the
-//! answer stays as it is where it goes to a file or a pipe.
+//! Progress is for eyes: it never carries what a terminal would obey. The answer is what the model said,
+//! byte for byte, unless stdout is a terminal.
 
 use std::collections::{HashMap, HashSet};
 use std::io::{self, Write};
 
-use super::Printer;
+use super::{Clean, Printer};
 use crate::protocol::{
-    AskBody, Event, MessageId, NoticeLevel, Part, PartBody, PartId, Role, ToolState, charset,
+    AskBody, Event, MessageId, NoticeLevel, Part, PartBody, PartId, Role, ToolState,
 };
 
 /// Prints for a person or a script that wants the answer alone.
@@ -16,27 +16,35 @@ use crate::protocol::{
 pub(super) struct TextPrinter<O, E> {
     out: O,
     err: E,
+    /// Takes out what a terminal would obey or hide.
+    clean: Clean,
+    /// True if the answer goes to a terminal.
+    terminal: bool,
     /// Messages of the assistant that are no summaries.
     said: HashSet<MessageId>,
     /// Texts of the newest message, by part, in order.
     texts: Vec<(PartId, String)>,
     newest: Option<MessageId>,
     told: HashMap<PartId, &'static str>,
-    /// True if the answer goes to a terminal: then nothing in it may steer that.
-    to_terminal: bool,
 }
 
 impl<O: Write, E: Write> TextPrinter<O, E> {
-    pub(super) fn new(out: O, err: E, to_terminal: bool) -> Self {
+    pub(super) fn new(out: O, err: E, clean: Clean, terminal: bool) -> Self {
         Self {
             out,
             err,
+            clean,
+            terminal,
             said: HashSet::new(),
             texts: Vec::new(),
             newest: None,
             told: HashMap::new(),
-            to_terminal,
         }
+    }
+
+    /// One piece of progress.
+    fn tell(&mut self, text: &str) -> io::Result<()> {
+        writeln!(self.err, "{}", (self.clean)(text))
     }
 
     fn part(&mut self, part: &Part) -> io::Result<()> {
@@ -55,11 +63,6 @@ impl<O: Write, E: Write> TextPrinter<O, E> {
             PartBody::Tool(tool) => self.tool(part.id, &tool.tool, &tool.state),
             _ => Ok(()),
         }
-    }
-
-    /// A line of progress. It is put together first, so that a sequence cannot be hidden in pieces.
-    fn tell(&mut self, line: &str) -> io::Result<()> {
-        writeln!(self.err, "{}", charset::plain(line))
     }
 
     /// What the model said before it went on working is progress.
@@ -120,9 +123,11 @@ impl<O: Write, E: Write> Printer for TextPrinter<O, E> {
                 before_tokens,
                 after_tokens,
                 ..
-            } => self.tell(&format!(
-                "⌁ compacted {before_tokens} → {after_tokens} tokens"
-            )),
+            } => {
+                self.tell(&format!(
+                    "⌁ compacted {before_tokens} → {after_tokens} tokens"
+                ))
+            }
             Event::Notice {
                 level: NoticeLevel::Info,
                 ..
@@ -135,9 +140,11 @@ impl<O: Write, E: Write> Printer for TextPrinter<O, E> {
                 )),
                 AskBody::DoomLoop {
                     subject, repeats, ..
-                } => self.tell(&format!(
-                    "! the same call {repeats} times in a row: {subject}"
-                )),
+                } => {
+                    self.tell(&format!(
+                        "! the same call {repeats} times in a row: {subject}"
+                    ))
+                }
                 _ => Ok(()),
             },
             Event::Error { error } => self.tell(&format!("dunlin: {error}")),
@@ -157,8 +164,8 @@ impl<O: Write, E: Write> Printer for TextPrinter<O, E> {
         let answer = texts.join("\n");
         if !answer.trim().is_empty() {
             let answer = answer.trim_end();
-            if self.to_terminal {
-                writeln!(self.out, "{}", charset::plain(answer))?;
+            if self.terminal {
+                writeln!(self.out, "{}", (self.clean)(answer))?;
             } else {
                 writeln!(self.out, "{answer}")?;
             }

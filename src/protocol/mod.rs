@@ -7,7 +7,6 @@
 //! versions it), so a change of shape is a change of contract.
 
 pub mod ask;
-pub mod charset;
 pub mod diff;
 pub mod event;
 pub mod fault;

@@ -26,7 +26,7 @@ use crate::tools::bash::Jobs;
 use crate::tools::registry::{ToolSettings, registry};
 
 /// Patience of a busy machine.
-const LONG: Duration = Duration::from_secs(60);
+const LONG: Duration = Duration::from_mins(1);
 
 /// Cuts of one kind and strategy in the short form.
 const SAMPLE: usize = 4;

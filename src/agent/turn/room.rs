@@ -304,8 +304,8 @@ impl Turn {
             inspect::short(self.setup.overhead),
             fault.message,
         );
-        fault.hint =
-            "Choose a model with a larger window with /model, or shorten AGENTS.md.".to_owned();
+        "Choose a model with a larger window with /model, or shorten AGENTS.md."
+            .clone_into(&mut fault.hint);
         fault
     }
 }

@@ -101,7 +101,7 @@ pub fn guard_main(args: impl IntoIterator<Item = OsString>) -> Option<i32> {
     }
     // A session of its own: Ctrl-C in the terminal and its end are for dunlin.
     _ = rustix::process::setsid();
-    end(watch(std::io::stdin().lock()));
+    end(&watch(std::io::stdin().lock()));
     Some(0)
 }
 
@@ -120,7 +120,11 @@ fn watch(pipe: impl BufRead) -> BTreeSet<i32> {
 }
 
 /// TERM to all that belongs to these groups, KILL to what is left after a while.
-fn end(groups: BTreeSet<i32>) {
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the guard is a process of its own without a runtime"
+)]
+fn end(groups: &BTreeSet<i32>) {
     let of = |group: &i32| Pid::from_raw(*group).map(offspring::session);
     let mut doomed: Vec<Stray> = groups.iter().filter_map(of).flatten().collect();
     offspring::signal(&doomed, Signal::TERM);

@@ -5,6 +5,7 @@
 //! characters are spelled (`⟨U+202E⟩`). Spans, rows and titles are built from this type only; the
 //! widgets of the TUI library are no defence (they write bidi controls and zero-width characters).
 
+pub mod charset;
 mod line;
 
 use std::borrow::Cow;
@@ -12,7 +13,6 @@ use std::borrow::Cow;
 use ratatui::style::Style;
 use ratatui::text::Span;
 
-pub use crate::protocol::charset;
 use line::LineScreen;
 
 /// Columns between tab stops in text and code.
