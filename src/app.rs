@@ -109,6 +109,33 @@ pub fn ground(wishes: &Wishes) -> Result<Ground, AppError> {
         config.agent.clone_from(agent);
     }
     config.sandbox.enabled &= !wishes.no_sandbox;
+    let mut sources = loaded.sources;
+    let flags = [
+        (
+            "model",
+            "--model",
+            wishes.model.as_ref().map(ToString::to_string),
+        ),
+        ("mode", "--mode", wishes.mode.map(|m| m.name().to_owned())),
+        ("agent", "--agent", wishes.agent.clone()),
+        (
+            "loop.max_steps",
+            "--max-steps",
+            wishes.max_steps.map(|n| n.to_string()),
+        ),
+        (
+            "sandbox.enabled",
+            "--no-sandbox",
+            wishes.no_sandbox.then(|| "false".to_owned()),
+        ),
+    ];
+    for (key, flag, value) in flags {
+        let place = sources.iter_mut().find(|setting| setting.key == key);
+        if let (Some(setting), Some(value)) = (place, value) {
+            setting.value = value;
+            flag.clone_into(&mut setting.source);
+        }
+    }
     config.turn.max_steps = wishes
         .max_steps
         .or(config.turn.max_steps)
@@ -119,7 +146,7 @@ pub fn ground(wishes: &Wishes) -> Result<Ground, AppError> {
         worktree,
         config,
         warnings: loaded.warnings,
-        sources: loaded.sources,
+        sources,
         trusted,
     })
 }
@@ -241,6 +268,7 @@ pub fn ports(ground: Ground, wishes: &Wishes, outbox: Outbox) -> Result<Ports, A
         trusted,
         outbox,
         headless: wishes.headless && !wishes.answers,
+        unattended: wishes.headless,
         depth: 0,
         config,
     })
@@ -341,6 +369,36 @@ pub fn may_open_files() -> Result<(), AppError> {
             "Close other programs, or raise the limit (see `ulimit -n`).",
         )),
     }
+}
+
+/// Refuses an agent that is not there, or that only works for others, with the name that comes closest.
+pub fn check_agent(ground: &Ground) -> Result<(), AppError> {
+    let name = ground.config.agent.as_str();
+    let folders = agents::folders(
+        &ground.paths.config_dir,
+        &ground.worktree,
+        ground.trusted,
+        "agents",
+    );
+    let known = agents::agents(&folders, &mut Vec::new());
+    let may_lead = |kind| matches!(kind, agents::AgentKind::Primary | agents::AgentKind::Both);
+    let mut names = known
+        .iter()
+        .filter(|a| may_lead(a.kind))
+        .map(|a| a.name.as_str());
+    if names.clone().any(|known| known == name) {
+        return Ok(());
+    }
+    let listed: Vec<&str> = names.clone().collect();
+    let close = names.find(|known| known.starts_with(name) || name.starts_with(known));
+    let hint = match close {
+        Some(close) => format!("Did you mean `{close}`?"),
+        None => format!("The agents are: {}.", listed.join(", ")),
+    };
+    Err(AppError::usage(
+        format!("There is no agent `{name}` to talk to."),
+        hint,
+    ))
 }
 
 /// The async runtime: two workers, as the machine that the budgets are set for has cores.

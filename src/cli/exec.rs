@@ -60,6 +60,7 @@ pub(super) fn start(
     talk: Talk,
 ) -> Result<u8, AppError> {
     let ground = app::ground(&wishes)?;
+    app::check_agent(&ground)?;
     let begin = options.begin(&ground)?;
     if options.chooses() {
         return Err(AppError::usage(
@@ -67,7 +68,7 @@ pub(super) fn start(
             "Write its id after -r; `dunlin sessions list` shows them.",
         ));
     }
-    super::interactive::log(options.log.as_deref(), &ground.paths);
+    super::interactive::log(options.log.as_deref(), &ground.paths)?;
     let runtime = app::runtime()?;
     let (ops, receiver) = unbounded_channel();
     let (outbox, inbox) = link::events();

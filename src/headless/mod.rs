@@ -4,14 +4,19 @@
 //! refused, and the exit code says so (docs/exec-json.md). With `--json-input` the one who started it
 //! steers it by orders on standard input, and answers questions there.
 
+pub mod clean;
 mod json;
 mod orders;
 mod text;
 
-use std::io::{self, Write};
+use std::io::{self, IsTerminal, Write};
 
 use crate::protocol::link::{Inbox, OpSender};
-use crate::protocol::{Delivery, Event, Fault, FaultKind, Op, PromptInput, QueueState, TurnEnd};
+use crate::protocol::{
+    Delivery, Event, Fault, FaultKind, Finish, Op, PromptInput, QueueState, ReadOnly, Role,
+    SessionInfo, TurnEnd,
+};
+use clean::Cleaned;
 
 /// How the events are printed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -70,7 +75,10 @@ trait Printer {
 /// standard input has ended and nothing is left to do.
 pub async fn run(task: Task, talk: Talk, ops: OpSender, mut events: Inbox) -> u8 {
     let mut printer: Box<dyn Printer + Send> = match talk.format {
-        Format::Text => Box::new(text::TextPrinter::new(io::stdout(), io::stderr())),
+        Format::Text => Box::new(text::TextPrinter::new(
+            Cleaned::new(io::stdout(), io::stdout().is_terminal()),
+            Cleaned::new(io::stderr(), io::stderr().is_terminal()),
+        )),
         Format::Json => Box::new(json::JsonPrinter::new(io::stdout())),
     };
     let mut orders = talk.orders.then(|| orders::listen(io::stdin()));
@@ -99,6 +107,13 @@ pub async fn run(task: Task, talk: Talk, ops: OpSender, mut events: Inbox) -> u8
             if is_last {
                 drop(run.ops.send(Op::Close));
             }
+            // What another process does in that session is not the answer to what was asked here.
+            if run.refused && event != Event::Closed {
+                if let Some(error) = run.complaint.take() {
+                    drop(printer.event(&Event::Error { error }));
+                }
+                continue;
+            }
             // What the last step changed may become known after its turn: the end is printed last.
             if is_last && matches!(event, Event::TurnFinished { .. }) {
                 run.last = Some(event);
@@ -120,13 +135,17 @@ pub async fn run(task: Task, talk: Talk, ops: OpSender, mut events: Inbox) -> u8
     }
 }
 
-/// Ctrl-C, or a plain `kill`.
+/// Ctrl-C, a plain `kill`, or a terminal that was closed.
 async fn told_to_stop() -> io::Result<()> {
     use tokio::signal::unix::{SignalKind, signal};
     let mut terminate = signal(SignalKind::terminate())?;
+    let mut hung_up = signal(SignalKind::hangup())?;
+    let mut quit = signal(SignalKind::quit())?;
     tokio::select! {
         result = tokio::signal::ctrl_c() => result,
         _ = terminate.recv() => Ok(()),
+        _ = hung_up.recv() => Ok(()),
+        _ = quit.recv() => Ok(()),
     }
 }
 
@@ -164,6 +183,9 @@ struct Run {
     open: bool,
     input: Input,
     orders: bool,
+    /// Nothing can be done: why is said once, then nothing but the end.
+    complaint: Option<Fault>,
+    refused: bool,
 }
 
 impl Run {
@@ -187,7 +209,18 @@ impl Run {
                 Input::Taken
             },
             orders: talk.orders,
+            complaint: None,
+            refused: false,
         }
+    }
+
+    /// Ends the run with a sentence.
+    fn refuse(&mut self, code: u8, fault: Fault) -> bool {
+        self.code = code;
+        self.task = None;
+        self.complaint = Some(fault);
+        self.refused = true;
+        true
     }
 
     fn listens(&self) -> bool {
@@ -214,12 +247,23 @@ impl Run {
     /// Follows the session; true when there is nothing left to do.
     fn follow(&mut self, event: &Event) -> bool {
         match event {
-            Event::SessionStarted { writable, .. } => {
+            Event::SessionStarted {
+                session,
+                read_only,
+                cut,
+                ..
+            } => {
                 self.open = true;
                 match self.task.take() {
-                    Some(_) if !writable => {
-                        self.code = exit::ERROR;
-                        return true;
+                    Some(Task::Prompt(_) | Task::Continue) if read_only.is_some() => {
+                        let why = read_only.unwrap_or(ReadOnly::NotWritable);
+                        return self.refuse(exit::ERROR, not_sent(why, session));
+                    }
+                    // Whether there is something to go on with, its history tells.
+                    Some(Task::Continue) if !cut => {
+                        self.task = Some(Task::Continue);
+                        // A session without any has said all when this is answered.
+                        return self.ops.send(Op::ListModels).is_err();
                     }
                     Some(Task::Prompt(input)) => {
                         self.running = true;
@@ -232,6 +276,22 @@ impl Run {
                     }
                     Some(Task::Wait) | None => {}
                 }
+            }
+            Event::History { messages, .. } if self.task == Some(Task::Continue) => {
+                let waits = !self.queue.guidance.is_empty() || !self.queue.follow_ups.is_empty();
+                let last = messages.last();
+                let done = last.is_none_or(|m| {
+                    m.role == Role::Assistant && m.error.is_none() && m.finish == Some(Finish::Stop)
+                });
+                if done && !waits {
+                    return self.refuse(exit::USAGE, nothing_to_do());
+                }
+                self.task = None;
+                self.running = true;
+                return self.ops.send(Op::Continue).is_err();
+            }
+            Event::Models { .. } if self.task == Some(Task::Continue) => {
+                return self.refuse(exit::USAGE, nothing_to_do());
             }
             Event::QueueChanged { queue } => self.queue = queue.clone(),
             Event::TurnStarted => self.running = true,
@@ -255,9 +315,12 @@ impl Run {
                 return false;
             }
             // Before the first turn an error means that it cannot begin.
-            Event::Error { .. } if self.task.is_some() => {
+            Event::Error { error } if self.task.is_some() => {
                 self.task = None;
-                self.code = exit::ERROR;
+                self.code = match error.kind {
+                    FaultKind::Config => exit::USAGE,
+                    _ => exit::ERROR,
+                };
                 return true;
             }
             _ => return false,
@@ -288,6 +351,36 @@ impl Run {
         }
         self.interrupts == 1 && self.ops.send(Op::Interrupt).is_ok()
     }
+}
+
+fn nothing_to_do() -> Fault {
+    Fault::new(
+        FaultKind::BadRequest,
+        "There is nothing to go on with: the last turn of this session has ended.",
+        "Say what to do next after `exec`.",
+    )
+}
+
+/// Why a prompt could not be sent to a session that is only read.
+fn not_sent(why: ReadOnly, session: &SessionInfo) -> Fault {
+    let (text, hint) = match why {
+        ReadOnly::OtherWindow => (
+            "Nothing was sent: this session is open in another dunlin.".to_owned(),
+            "Wait until it ends there, or start a new session without -r and -c.".to_owned(),
+        ),
+        ReadOnly::OtherFolder => (
+            format!(
+                "Nothing was sent: this session belongs to {}.",
+                session.worktree
+            ),
+            format!("Go on with it there: add -C {}.", session.worktree),
+        ),
+        ReadOnly::NotWritable => (
+            "Nothing was sent: the files of this session cannot be written.".to_owned(),
+            "Give yourself the right to write them, or set DUNLIN_DATA_DIR.".to_owned(),
+        ),
+    };
+    Fault::new(FaultKind::Storage, text, hint)
 }
 
 /// The exit code of a turn's end.

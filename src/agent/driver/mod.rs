@@ -262,7 +262,10 @@ impl Agent {
             }
             Back::Event(event) => self.active.announce(&self.ports, vec![event]),
             Back::Writes(message, writes) => self.keep_writes(message, &writes),
-            Back::Settled => self.active.pending = self.active.pending.saturating_sub(1),
+            Back::Settled => {
+                self.active.pending = self.active.pending.saturating_sub(1);
+                self.count_changes();
+            }
             Back::Question(question) => self.asked_by_tool(question),
             Back::Spawn(spawn) => {
                 self.flush();

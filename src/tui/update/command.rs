@@ -304,7 +304,10 @@ fn export(rest: &str) -> Vec<Effect> {
     let (format, path) = if known.contains(&first) {
         (first, after)
     } else {
-        ("md", rest)
+        // the file's ending says it, if nothing else does
+        let ending = rest.trim().rsplit_once('.').map(|(_, ending)| ending);
+        let format = known.into_iter().find(|format| Some(*format) == ending);
+        (format.unwrap_or("md"), rest)
     };
     let path = Some(path.trim())
         .filter(|path| !path.is_empty())

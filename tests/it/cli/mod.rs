@@ -3,5 +3,6 @@
 mod doctor;
 mod exec;
 mod keys;
+mod refusals;
 mod stored;
 mod switch;
