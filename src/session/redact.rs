@@ -107,7 +107,10 @@ fn patterns(value: &str) -> Vec<Regex> {
     let mut all = Vec::new();
     // too large a pattern is no reason to let the value pass as it is
     all.extend(built(&spelled).or_else(|| built(&regex::escape(value))));
-    let hex: String = value.bytes().map(|byte| format!("{byte:02x}")).collect();
+    let mut hex = String::new();
+    for byte in value.bytes() {
+        _ = write!(hex, "{byte:02x}");
+    }
     all.extend(built(&format!("(?i:{hex})")));
     let encoded: Vec<String> = in_base64(value).iter().map(|text| broken(text)).collect();
     all.extend(built(&encoded.join("|")));

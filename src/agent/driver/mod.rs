@@ -21,6 +21,7 @@ mod perform;
 mod ports;
 mod reading;
 mod recall;
+mod restoring;
 mod rules;
 mod sessions;
 mod tapes;
@@ -131,6 +132,7 @@ impl Agent {
             Begin::Open(id) => agent.open_session(id).await,
         }
         agent.announce_onboarding();
+        agent.tell_snapshots_off();
         agent.collect_snapshots();
         agent
     }

@@ -38,7 +38,7 @@ pub(super) fn run(state: &mut State, command: Command, rest: &str, now: Millis) 
         Command::Rewind => rewind(state, now),
         Command::Search => search(state, rest),
         Command::Undo => op(Op::Undo { confirmed: false }),
-        Command::Redo => op(Op::Redo),
+        Command::Redo => op(Op::Redo { confirmed: false }),
         Command::Diff => diff(state, rest, now),
         Command::Compact => op(Op::Compact {
             focus: rest.to_owned(),

@@ -306,3 +306,16 @@ fn a_terminal_that_is_closed_takes_the_running_command_with_it() {
         state.is_empty() || state.contains(") Z ")
     });
 }
+
+#[test]
+fn snapshots_that_are_off_are_told_at_the_start() {
+    let w = says("hello");
+    let model = w.model();
+    let mut command = w.command(&["exec", "--json", "--model", &model, "hi"]);
+    // the home folder is no project
+    let run = ran(command.env("HOME", w.worktree()).output().expect("runs")).code(0);
+    let told = run.stdout.lines().any(|line| {
+        line.contains("\"notice\"") && line.contains("Snapshots are off") && line.contains("undo")
+    });
+    assert!(told, "{}", run.stdout);
+}
