@@ -34,9 +34,6 @@ fn start(options: &Options, prompt: Option<String>, scripted: bool) -> Result<u8
     let wishes = options.wishes(false);
     app::may_open_files()?;
     let ground = app::ground(&wishes)?;
-    if options.agent.is_some() {
-        app::check_agent(&ground)?;
-    }
     let begin = options.begin(&ground)?;
     let first = match (options.chooses(), options.part) {
         (true, _) => First::Sessions,

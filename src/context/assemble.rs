@@ -12,7 +12,7 @@ use serde_json::Value;
 use super::conversation::{Conversation, Entry, Rendered};
 use super::fold::{Fold, cleared_at};
 use super::handle::Handles;
-use crate::model::request::{Block, RequestMessage};
+use crate::model::request::{Block, Messages, RequestMessage};
 use crate::protocol::tool::{INTERRUPTED_OUTPUT, PRUNED_OUTPUT};
 use crate::protocol::{FilePart, Part, PartBody, Role, ToolPart, ToolState};
 
@@ -22,9 +22,26 @@ pub const COMPACTION_QUESTION: &str = "What did we do so far?";
 /// Gives the bytes of a file part; none if they are not to be had (a one-line note is sent instead).
 pub type FileBytes<'a> = &'a dyn Fn(&FilePart) -> Option<bytes::Bytes>;
 
-/// The messages of the next request, oldest first.
-pub fn messages(conversation: &mut Conversation, files: FileBytes<'_>) -> Vec<Arc<RequestMessage>> {
-    rendered(conversation, 0..conversation.visible().len(), files)
+/// The messages of the next request, oldest first. Those of the last request that still hold are taken
+/// over as they are: a step costs what it adds.
+pub fn messages(conversation: &mut Conversation, files: FileBytes<'_>) -> Messages {
+    let kept = std::mem::take(&mut conversation.assembled);
+    let places = kept.ends.len()..conversation.visible().len();
+    let mut growing = rendered(conversation, places, files);
+    let mut kept = kept;
+    // What is still growing is rendered again next time.
+    let settled = match conversation.tip() {
+        Some(tip) if tip.message.completed.is_none() => growing.len().saturating_sub(1),
+        _ => growing.len(),
+    };
+    for messages in growing.drain(..settled) {
+        kept.messages.extend(messages);
+        kept.ends.push(kept.messages.len());
+    }
+    let mut all = kept.messages.clone();
+    all.extend(growing.into_iter().flatten());
+    conversation.assembled = kept;
+    all
 }
 
 /// What a summary is made of: the messages at these places of `visible`, with every text longer
@@ -34,11 +51,11 @@ pub fn messages_in(
     places: Range<usize>,
     clip: Option<usize>,
     files: FileBytes<'_>,
-) -> Vec<Arc<RequestMessage>> {
-    let all = rendered(conversation, places, files);
+) -> Messages {
+    let all = rendered(conversation, places, files).into_iter().flatten();
     match clip {
-        None => all,
-        Some(most) => all.iter().map(|m| Arc::new(clipped(m, most))).collect(),
+        None => all.collect(),
+        Some(most) => all.map(|m| Arc::new(clipped(&m, most))).collect(),
     }
 }
 
@@ -46,14 +63,17 @@ pub fn messages_in(
 /// answers in a row.
 const BRIDGE: &str = "Go on from there. The newest steps follow as they were.";
 
+/// The messages of each of these places.
 fn rendered(
     conversation: &mut Conversation,
     places: Range<usize>,
     files: FileBytes<'_>,
-) -> Vec<Arc<RequestMessage>> {
+) -> Vec<Vec<Arc<RequestMessage>>> {
     let visible = conversation.visible();
     let newest = visible.last().copied();
-    let shown = visible.get(places).unwrap_or_default();
+    let before = places.start.checked_sub(1).and_then(|at| visible.get(at));
+    let mut after_summary = before.is_some_and(|&at| conversation.entries()[at].message.summary);
+    let shown = visible.get(places).unwrap_or_default().to_vec();
     let folds = conversation.folds();
     let is_fresh = |entry: &Entry, at| {
         let kept = entry.rendered.as_ref();
@@ -74,33 +94,39 @@ fn rendered(
         },
     };
     let entries = conversation.entries_mut();
-    let mut out: Vec<Arc<RequestMessage>> = Vec::with_capacity(shown.len() * 2);
-    let mut after_summary = false;
-    for &at in shown {
+    let mut out = Vec::with_capacity(shown.len());
+    for at in shown {
         let entry = &mut entries[at];
+        let mut messages = Vec::with_capacity(2);
         if after_summary && entry.message.role == Role::Assistant {
-            out.push(Arc::new(RequestMessage {
+            messages.push(Arc::new(RequestMessage {
                 assistant: false,
                 blocks: vec![Block::Text(BRIDGE.to_owned())],
                 model: entry.message.model.clone(),
             }));
         }
         after_summary = entry.message.summary;
-        if !is_fresh(entry, at) {
+        if is_fresh(entry, at) {
+            messages.extend(
+                entry
+                    .rendered
+                    .iter()
+                    .flat_map(|r| &r.messages)
+                    .map(Arc::clone),
+            );
+        } else {
             let fold = folds.at(at);
-            let messages = render(entry, fold, &look);
+            let made = render(entry, fold, &look);
+            messages.extend(made.iter().map(Arc::clone));
             // The newest entry is still growing or was just made; it costs one more rendering.
-            if Some(at) == newest && entry.message.completed.is_none() {
-                out.extend(messages);
-                continue;
+            if Some(at) != newest || entry.message.completed.is_some() {
+                entry.rendered = Some(Rendered {
+                    messages: made,
+                    fold: fold.cloned(),
+                });
             }
-            entry.rendered = Some(Rendered {
-                messages,
-                fold: fold.cloned(),
-            });
         }
-        let kept = entry.rendered.iter().flat_map(|r| &r.messages);
-        out.extend(kept.map(Arc::clone));
+        out.push(messages);
     }
     out
 }

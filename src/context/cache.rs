@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use crate::model::request::{Block, Request, RequestMessage};
+use crate::model::request::{Block, Messages, Request, RequestMessage};
 use crate::protocol::{Millis, Tokens};
 
 /// Steps that are remembered.
@@ -61,7 +61,7 @@ struct Sent {
     dynamic: Arc<str>,
     tools: usize,
     names: Vec<String>,
-    messages: Vec<Arc<RequestMessage>>,
+    messages: Messages,
 }
 
 impl Ledger {
@@ -163,11 +163,11 @@ fn compare(last: &Sent, sent: &Sent) -> (usize, String) {
     if !before.is_empty() {
         return (0, before.to_owned());
     }
-    let pairs = last.messages.iter().zip(&sent.messages);
-    let same = pairs
-        .clone()
-        .take_while(|(a, b)| Arc::ptr_eq(a, b) || a == b)
-        .count();
+    let shared = last.messages.same(&sent.messages);
+    let rest = last.messages.iter_from(shared);
+    let pairs = rest.zip(sent.messages.iter_from(shared));
+    let equal = pairs.take_while(|(a, b)| Arc::ptr_eq(a, b) || a == b);
+    let same = shared + equal.count();
     let changed = match (last.messages.get(same), sent.messages.get(same)) {
         (None, _) => String::new(),
         (Some(_), None) => format!("message {} is gone", same + 1),

@@ -16,6 +16,7 @@ fn request(w: &mut World, system: &str) -> Request {
         max_output: 1,
         effort: None,
         session: IdMint::new(1, 0).session(1),
+        place: None,
     }
 }
 

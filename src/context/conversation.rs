@@ -1,14 +1,15 @@
 //! The current branch of a session in memory: messages with their parts, oldest first.
 //!
 //! The turn changes it part by part as it writes the same parts to the store; assembly, pruning and
-//! compaction read it. Entries before the last finished compaction may be missing: nothing that is
-//! sent needs them.
+//! compaction read it. What a model is shown of it, what is folded and the messages of the last request
+//! are kept and brought up to date by the change at hand, so that a step costs the same after a thousand
+//! others. Entries before the last finished compaction may be missing: nothing that is sent needs them.
 
 use std::sync::{Arc, OnceLock};
 
 use super::fold::{self, Fold, Folds};
 use super::tokens;
-use crate::model::request::RequestMessage;
+use crate::model::request::{Messages, RequestMessage};
 use crate::protocol::{Finish, Message, MessageId, Millis, Part, PartBody, PartId, Role};
 
 /// One message with its parts.
@@ -20,6 +21,35 @@ pub struct Entry {
     pub parts: Vec<Part>,
     /// What it becomes in a request, kept while nothing in it changes.
     pub(super) rendered: Option<Rendered>,
+}
+
+/// What a model is shown.
+#[derive(Debug, Clone)]
+struct Shown {
+    /// See `Conversation::last_compaction`.
+    compaction: Option<usize>,
+    /// See `Conversation::visible`.
+    places: Vec<usize>,
+}
+
+/// The messages of the last request, as far as they are settled.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Assembled {
+    /// The messages of the first places of `visible`.
+    pub(super) messages: Messages,
+    /// How many messages there are after each of those places.
+    pub(super) ends: Vec<usize>,
+}
+
+impl Assembled {
+    /// Forgets what stands at this place and after it.
+    fn cut(&mut self, place: usize) {
+        if place < self.ends.len() {
+            self.ends.truncate(place);
+            self.messages
+                .truncate(self.ends.last().copied().unwrap_or_default());
+        }
+    }
 }
 
 /// What an entry becomes in a request.
@@ -60,12 +90,10 @@ impl Entry {
             })
     }
 
-    /// True if its last part says that another attempt followed: it is kept but never sent.
+    /// True if a part of it says that another attempt followed: it is kept but never sent.
     pub fn was_retried(&self) -> bool {
-        matches!(
-            self.parts.last().map(|p| &p.body),
-            Some(PartBody::Retry { .. })
-        )
+        let newest_first = self.parts.iter().rev();
+        newest_first.map(|p| &p.body).any(is_retry)
     }
 
     /// All text of it that a model would see, joined.
@@ -95,6 +123,10 @@ pub struct Conversation {
     pinned: Vec<PartId>,
     /// What is folded, once somebody has asked.
     folds: OnceLock<Arc<Folds>>,
+    /// What is shown, once somebody has asked.
+    shown: OnceLock<Shown>,
+    /// What requests are made of, kept by `assemble`.
+    pub(super) assembled: Assembled,
 }
 
 impl Conversation {
@@ -130,6 +162,7 @@ impl Conversation {
     pub fn set_folding(&mut self, on: bool) {
         self.folding = on;
         self.folds = OnceLock::new();
+        self.assembled = Assembled::default();
     }
 
     /// True if cleared calls are folded.
@@ -156,6 +189,24 @@ impl Conversation {
         let newest = self.folds.get().and_then(|folds| folds.newest());
         if decides || newest.is_some_and(|at| created <= at) {
             self.folds = OnceLock::new();
+            self.assembled = Assembled::default();
+        }
+    }
+
+    /// An entry changed; `shows` says that it may now be shown, or no longer, or that others may.
+    fn changed(&mut self, at: usize, shows: bool) {
+        if shows {
+            self.shown = OnceLock::new();
+            self.assembled = Assembled::default();
+            return;
+        }
+        // Nearly always it is the newest: looked for from the end.
+        let place = self
+            .shown
+            .get()
+            .and_then(|shown| shown.places.iter().rposition(|&shown| shown == at));
+        if let Some(place) = place {
+            self.assembled.cut(place);
         }
     }
 
@@ -183,34 +234,54 @@ impl Conversation {
             .binary_search_by_key(&message.id, |e| e.message.id)
         {
             Ok(at) => {
-                self.entries[at].message = message;
-                self.entries[at].rendered = None;
+                let entry = &mut self.entries[at];
+                let shows = entry.message.summary || message.summary;
+                entry.message = message;
+                entry.rendered = None;
+                self.changed(at, shows);
             }
-            Err(at) => self.entries.insert(at, Entry::new(message)),
+            Err(at) if at == self.entries.len() && !message.summary => {
+                self.entries.push(Entry::new(message));
+                if let Some(shown) = self.shown.get_mut() {
+                    shown.places.push(at);
+                }
+            }
+            Err(at) => {
+                self.entries.insert(at, Entry::new(message));
+                self.folds = OnceLock::new();
+                self.changed(at, true);
+            }
         }
     }
 
     /// Adds or replaces a part; a part of an unknown message is ignored.
     pub fn put_part(&mut self, part: Part) {
-        let mut cleared = fold::cleared_at(&part).is_some();
-        let Some(entry) = self.entry_mut(part.message) else {
+        let Some(index) = self.index(part.message) else {
             return;
         };
+        let entry = &mut self.entries[index];
+        let mut cleared = fold::cleared_at(&part).is_some();
+        let mut shows = decides_showing(&part.body);
         entry.rendered = None;
         match entry.parts.binary_search_by_key(&part.id, |p| p.id) {
             Ok(at) => {
-                cleared |= fold::cleared_at(&entry.parts[at]).is_some();
+                let old = &entry.parts[at];
+                cleared |= fold::cleared_at(old).is_some();
+                shows |= decides_showing(&old.body);
                 entry.parts[at] = part;
             }
             Err(at) => entry.parts.insert(at, part),
         }
         let created = entry.message.created;
         self.touched(created, cleared);
+        self.changed(index, shows);
     }
 
     /// Appends to a text or reasoning part.
     pub fn append(&mut self, message: MessageId, part: PartId, more: &str) {
-        if let Some(entry) = self.entry_mut(message) {
+        if let Some(at) = self.index(message) {
+            self.changed(at, false);
+            let entry = &mut self.entries[at];
             entry.rendered = None;
             // Streaming appends to the newest part: look from the end.
             if let Some(Part {
@@ -225,19 +296,13 @@ impl Conversation {
 
     /// A message with its parts.
     pub fn entry(&self, id: MessageId) -> Option<&Entry> {
-        let at = self
-            .entries
-            .binary_search_by_key(&id, |e| e.message.id)
-            .ok()?;
-        self.entries.get(at)
+        self.entries.get(self.index(id)?)
     }
 
-    fn entry_mut(&mut self, id: MessageId) -> Option<&mut Entry> {
-        let at = self
-            .entries
+    fn index(&self, id: MessageId) -> Option<usize> {
+        self.entries
             .binary_search_by_key(&id, |e| e.message.id)
-            .ok()?;
-        self.entries.get_mut(at)
+            .ok()
     }
 
     /// A part by id.
@@ -253,15 +318,37 @@ impl Conversation {
     pub fn truncate_from(&mut self, from: MessageId) -> Vec<Entry> {
         let at = self.entries.partition_point(|e| e.message.id < from);
         self.folds = OnceLock::new();
+        self.shown = OnceLock::new();
+        self.assembled = Assembled::default();
         self.entries.split_off(at)
     }
 
     /// Index of the last finished compaction: its request; the summary is the entry after it.
     pub fn last_compaction(&self) -> Option<usize> {
+        self.shown().compaction
+    }
+
+    /// The indices of what a model is shown, in order: after a compaction the request, its summary,
+    /// the kept tail, and all that came later.
+    pub fn visible(&self) -> &[usize] {
+        &self.shown().places
+    }
+
+    fn shown(&self) -> &Shown {
+        self.shown.get_or_init(|| {
+            let compaction = self.find_compaction();
+            Shown {
+                compaction,
+                places: self.find_visible(compaction),
+            }
+        })
+    }
+
+    fn find_compaction(&self) -> Option<usize> {
         (0..self.entries.len().saturating_sub(1)).rev().find(|&at| {
             let (request, answer) = (&self.entries[at], &self.entries[at + 1]);
-            request.compaction().is_some()
-                && answer.message.summary
+            answer.message.summary
+                && request.compaction().is_some()
                 && answer.message.completed.is_some()
                 && answer.message.error.is_none()
                 // A summary that a crash or an interrupt cut is none.
@@ -272,13 +359,10 @@ impl Conversation {
         })
     }
 
-    /// The indices of what a model is shown, in order: after a compaction the request, its summary,
-    /// the kept tail, and all that came later.
-    pub fn visible(&self) -> Vec<usize> {
-        let Some(request) = self.last_compaction() else {
-            return (0..self.entries.len())
-                .filter(|&i| self.is_shown(i))
-                .collect();
+    fn find_visible(&self, compaction: Option<usize>) -> Vec<usize> {
+        let all = 0..self.entries.len();
+        let Some(request) = compaction else {
+            return all.filter(|&i| self.is_shown(i)).collect();
         };
         let tail = match self.entries[request].compaction() {
             Some(PartBody::Compaction {
@@ -290,7 +374,7 @@ impl Conversation {
         [request, request + 1]
             .into_iter()
             .chain(kept.filter(|&i| self.is_shown(i)))
-            .chain((request + 2..self.entries.len()).filter(|&i| self.is_shown(i)))
+            .chain((request + 2..all.end).filter(|&i| self.is_shown(i)))
             .collect()
     }
 
@@ -306,4 +390,13 @@ impl Conversation {
             .filter(|&i| self.entries[i].is_prompt())
             .collect()
     }
+}
+
+/// True if a part of this kind says whether its message, or others, are shown.
+const fn decides_showing(body: &PartBody) -> bool {
+    is_retry(body) || matches!(body, PartBody::Compaction { .. })
+}
+
+const fn is_retry(body: &PartBody) -> bool {
+    matches!(body, PartBody::Retry { .. })
 }

@@ -74,7 +74,7 @@ impl Folds {
         if !conversation.is_folding() {
             return folds;
         }
-        let end = boundary(entries, &visible, newest);
+        let end = boundary(entries, visible, newest);
         let turns = turns_of(entries);
         let mut lines: BTreeMap<usize, (usize, Line)> = BTreeMap::new();
         for &at in visible.get(..end).unwrap_or_default() {

@@ -14,6 +14,7 @@ pub mod inspect;
 pub mod overflow;
 pub mod prompt;
 pub mod prune;
+pub mod said;
 pub mod tokens;
 
 #[cfg(test)]

@@ -81,7 +81,7 @@ fn candidates(
     let mut found = Vec::new();
     let mut later = Later::default();
     let mut turns = 0;
-    for at in conversation.visible().into_iter().rev() {
+    for &at in conversation.visible().iter().rev() {
         let entry = &entries[at];
         if entry.message.summary {
             break;
@@ -127,7 +127,7 @@ pub fn superseded(conversation: &Conversation) -> HashSet<PartId> {
     let entries = conversation.entries();
     let mut later = Later::default();
     let mut stale = HashSet::new();
-    for at in conversation.visible().into_iter().rev() {
+    for &at in conversation.visible().iter().rev() {
         for part in entries[at].parts.iter().rev() {
             if let PartBody::Tool(tool) = &part.body
                 && matches!(tool.state, ToolState::Completed { .. })

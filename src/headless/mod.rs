@@ -4,7 +4,6 @@
 //! refused, and the exit code says so (docs/exec-json.md). With `--json-input` the one who started it
 //! steers it by orders on standard input, and answers questions there.
 
-pub mod clean;
 mod json;
 mod orders;
 mod text;
@@ -16,7 +15,6 @@ use crate::protocol::{
     Delivery, Event, Fault, FaultKind, Finish, Op, PromptInput, QueueState, ReadOnly, Role,
     SessionInfo, TurnEnd,
 };
-use clean::Cleaned;
 
 /// How the events are printed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,6 +24,9 @@ pub enum Format {
     /// One JSON object a line on stdout.
     Json,
 }
+
+/// Takes out of a text what a terminal would obey or hide, line by line.
+pub type Clean = fn(&str) -> String;
 
 /// What a run is to do.
 #[derive(Debug, Clone, PartialEq)]
@@ -72,13 +73,15 @@ trait Printer {
 }
 
 /// Runs one task and everything queued behind it; returns the exit code. With orders it runs until
-/// standard input has ended and nothing is left to do.
-pub async fn run(task: Task, talk: Talk, ops: OpSender, mut events: Inbox) -> u8 {
+/// standard input has ended and nothing is left to do. `clean` is what text goes through on its way to
+/// a terminal.
+pub async fn run(task: Task, talk: Talk, ops: OpSender, mut events: Inbox, clean: Clean) -> u8 {
     let mut printer: Box<dyn Printer + Send> = match talk.format {
-        Format::Text => Box::new(text::TextPrinter::new(
-            Cleaned::new(io::stdout(), io::stdout().is_terminal()),
-            Cleaned::new(io::stderr(), io::stderr().is_terminal()),
-        )),
+        Format::Text => {
+            let (out, err) = (io::stdout(), io::stderr());
+            let terminal = out.is_terminal();
+            Box::new(text::TextPrinter::new(out, err, clean, terminal))
+        }
         Format::Json => Box::new(json::JsonPrinter::new(io::stdout())),
     };
     let mut orders = talk.orders.then(|| orders::listen(io::stdin()));
@@ -396,10 +399,10 @@ pub const fn code_of(reason: TurnEnd) -> u8 {
 }
 
 /// A failure before there was an agent, in the form that was asked for.
-pub fn print_fault(format: Format, fault: &Fault) {
+pub fn print_fault(format: Format, fault: &Fault, clean: Clean) {
     // Nobody is left to tell when even this cannot be printed.
     drop(match format {
-        Format::Text => writeln!(io::stderr(), "dunlin: {fault}"),
+        Format::Text => writeln!(io::stderr(), "dunlin: {}", clean(&fault.to_string())),
         Format::Json => json::JsonPrinter::new(io::stdout()).event(&Event::Error {
             error: fault.clone(),
         }),

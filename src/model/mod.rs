@@ -12,6 +12,7 @@ pub mod encode;
 pub mod error;
 pub mod http;
 pub mod local;
+pub mod messages;
 pub mod provider;
 pub mod request;
 pub mod scripted;
@@ -24,7 +25,8 @@ use futures_util::StreamExt;
 use futures_util::stream::BoxStream;
 
 pub use delta::{Delta, Usage};
-pub use request::{Block, Request, RequestMessage, ToolSpec};
+pub use messages::Messages;
+pub use request::{Block, Place, Request, RequestMessage, Said, ToolSpec};
 pub use tape::Tape;
 
 use crate::protocol::{Fault, ModelRef, Tokens};
@@ -41,6 +43,12 @@ pub trait Model: Send + Sync + std::fmt::Debug {
     /// Asks. Returns at once; connecting happens when the stream is first polled. A stream that
     /// ends without `Delta::Finish` yields a `StreamTruncated` fault before it ends.
     fn ask(&self, request: Arc<Request>) -> Answer;
+
+    /// Where a conversation stands in the script that this model plays; none for real models. What
+    /// was said comes newest first and reaches back beyond what a compaction took out of requests.
+    fn place(&self, _newest_first: &mut dyn Iterator<Item = Said<'_>>) -> Option<Place> {
+        None
+    }
 
     /// Asks, and puts what comes onto a tape as well: the bytes of the wire, or the deltas of a
     /// model that has none.

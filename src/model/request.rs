@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
+pub use super::messages::Messages;
 use crate::protocol::{Effort, ModelRef, SessionId};
 
 /// One request to a model.
@@ -20,7 +21,7 @@ pub struct Request {
     /// System prompt, dynamic part: environment, date, instruction files.
     pub system_dynamic: Arc<str>,
     /// The conversation, oldest first.
-    pub messages: Vec<Arc<RequestMessage>>,
+    pub messages: Messages,
     /// The tools on offer; empty for none (then calls of the history are still sent).
     pub tools: Arc<[ToolSpec]>,
     /// Most output tokens, reasoning included.
@@ -29,6 +30,32 @@ pub struct Request {
     pub effort: Option<Effort>,
     /// Cache key: requests of one session share it.
     pub session: SessionId,
+    /// Where the conversation stands in a script; none for real models (`Model::place`).
+    pub place: Option<Place>,
+}
+
+/// Something that was said on the branch, for models that must find their place in it.
+#[derive(Debug, Clone)]
+pub struct Said<'a> {
+    /// Which message of the branch it is, from 0; those count that no request shows any more.
+    pub at: usize,
+    /// True for the assistant.
+    pub assistant: bool,
+    /// The texts, in order.
+    pub texts: Vec<&'a str>,
+    /// The id of the first call.
+    pub call: Option<&'a str>,
+}
+
+/// The step of a script that comes next.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Place {
+    /// Index of the branch; none for the main steps.
+    pub branch: Option<usize>,
+    /// How many steps were played before this one, loops counted through.
+    pub played: usize,
+    /// The message that chose the branch; keeps the ids of two turns apart.
+    pub prompt: usize,
 }
 
 /// One side's contribution. Blocks are in the order in which they were said.

@@ -9,8 +9,8 @@ use super::{Agent, Back, Streamed};
 use crate::agent::budget::Spent;
 use crate::agent::effect::Purpose;
 use crate::agent::input::{Input, StreamId};
-use crate::context::{assemble, compact, prompt};
-use crate::model::{Block, Delta, Model, Request, RequestMessage, Usage};
+use crate::context::{assemble, compact, prompt, said};
+use crate::model::{Block, Delta, Messages, Model, Request, RequestMessage, Usage};
 use crate::protocol::{Fault, FaultKind, FilePart, FileSource};
 
 /// Longest title.
@@ -106,28 +106,31 @@ impl Agent {
             model: info.model.clone(),
             system_stable: Arc::clone(&active.system_stable),
             system_dynamic: Arc::clone(&active.system_dynamic),
-            messages: Vec::new(),
+            messages: Messages::default(),
             tools: Arc::clone(&active.specs),
             max_output: info
                 .max_output
                 .min(self.ports.config.context.output_reserve),
             effort: self.ports.config.effort,
             session,
+            place: None,
         };
         match purpose {
             Purpose::Step { tools, instruction } => {
                 let mut messages = assemble::messages(active.turn.conversation_mut(), &bytes);
                 if !instruction.is_empty() {
-                    messages.push(said(&info.model, instruction.clone()));
+                    messages.push(user_says(&info.model, instruction.clone()));
                 }
                 let tools = if *tools {
                     Arc::clone(&base.tools)
                 } else {
                     Arc::from([])
                 };
+                let place = model.place(&mut said::newest_first(active.turn.conversation()));
                 Request {
                     messages,
                     tools,
+                    place,
                     ..base
                 }
             }
@@ -136,19 +139,15 @@ impl Agent {
                 notes,
                 focus,
             } => {
-                let mut messages = Vec::new();
+                let mut messages = Messages::default();
                 if !notes.is_empty() {
-                    messages.push(said(&info.model, compact::notes_so_far(notes)));
+                    messages.push(user_says(&info.model, compact::notes_so_far(notes)));
                 }
                 let conversation = active.turn.conversation_mut();
                 let places = chunk.places.clone();
-                messages.extend(assemble::messages_in(
-                    conversation,
-                    places,
-                    chunk.clip,
-                    &bytes,
-                ));
-                messages.push(said(&info.model, compact::summary_request(focus)));
+                let head = assemble::messages_in(conversation, places, chunk.clip, &bytes);
+                messages.extend(head.iter().map(Arc::clone));
+                messages.push(user_says(&info.model, compact::summary_request(focus)));
                 let own = self.ports.agent_named("compaction");
                 let system = own.and_then(|a| a.prompt.as_deref());
                 Request {
@@ -178,11 +177,12 @@ impl Agent {
             model: wanted.clone(),
             system_stable: prompt::TITLE.into(),
             system_dynamic: "".into(),
-            messages: vec![said(&wanted, clipped)],
+            messages: vec![user_says(&wanted, clipped)].into(),
             tools: Arc::from([]),
             max_output: TITLE_TOKENS,
             effort: None,
             session: self.active.turn.info().id,
+            place: None,
         });
         let back = self.active.back.clone();
         tokio::spawn(async move {
@@ -225,7 +225,7 @@ async fn read_title(model: &dyn Model, request: Arc<Request>, usage: &mut Usage)
 }
 
 /// A user message that is never stored.
-fn said(model: &crate::protocol::ModelRef, text: String) -> Arc<RequestMessage> {
+fn user_says(model: &crate::protocol::ModelRef, text: String) -> Arc<RequestMessage> {
     Arc::new(RequestMessage {
         assistant: false,
         blocks: vec![Block::Text(text)],

@@ -136,8 +136,8 @@ impl Turn {
             VecDeque::new()
         };
         let entries = self.conversation.entries();
-        let shown = self.conversation.visible().into_iter().take(plan.head);
-        let head = shown.map(|at| entries[at].message.id).collect();
+        let shown = self.conversation.visible().iter().take(plan.head);
+        let head = shown.map(|&at| entries[at].message.id).collect();
         let request = self.new_message(now, Role::User, false);
         let body = PartBody::Compaction {
             auto: wanted.auto,

@@ -14,12 +14,12 @@ use crate::cli::{print, which};
 use crate::context::overflow::{self, Window};
 use crate::context::{Conversation, inspect as report};
 use crate::error::AppError;
-use crate::headless::clean::{Cleaned, printable_line};
 use crate::headless::exit;
 use crate::model::auth;
 use crate::protocol::{IdMint, SessionId, SessionSummary};
 use crate::session::{self, GcPolicy, GcReport, Hit, Project, Redactor, SearchQuery, StoreError};
 use crate::snapshot;
+use crate::tui::term::sanitise::Safe;
 
 /// Hits of a search.
 const HITS: usize = 200;
@@ -184,7 +184,7 @@ fn count(number: usize, what: &str) -> String {
 
 /// What comes from a model or a file must not steer the terminal.
 fn safe(text: &str) -> String {
-    printable_line(text)
+    Safe::strip(text).as_str().to_owned()
 }
 
 fn title(session: &SessionSummary) -> String {
@@ -228,10 +228,21 @@ fn export(
     let redactor = Redactor::of_process()
         .and(keys)
         .and(ground.config.secrets());
-    let terminal = std::io::stdout().is_terminal();
-    let mut out = Cleaned::new(std::io::stdout().lock(), terminal);
     tell_damage(project, id);
-    match project.export(id, format, &redactor, &mut out) {
+    let out = std::io::stdout();
+    if !out.is_terminal() {
+        return written(project.export(id, format, &redactor, &mut out.lock()));
+    }
+    // What was said and read in a session must not steer the terminal it is shown on.
+    let mut text = Vec::new();
+    project.export(id, format, &redactor, &mut text)?;
+    print(String::from_utf8_lossy(&text).trim_end());
+    Ok(())
+}
+
+/// What became of an export to standard output.
+fn written(done: Result<(), StoreError>) -> Result<(), AppError> {
+    match done {
         // a reader that went away has what it wanted
         Err(StoreError::Io { source, .. }) if source.kind() == ErrorKind::BrokenPipe => Ok(()),
         Err(StoreError::Io { action, source, .. }) if action == session::WRITING_EXPORT => {

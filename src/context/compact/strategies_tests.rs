@@ -77,8 +77,8 @@ fn after_a_compaction_the_model_sees_request_summary_tail_and_what_is_new() {
     let texts: Vec<String> = w
         .conversation
         .visible()
-        .into_iter()
-        .map(|at| w.conversation.entries()[at].text())
+        .iter()
+        .map(|&at| w.conversation.entries()[at].text())
         .collect();
     assert_eq!(texts, ["", "the notes", "three", "", "four"]);
 }
@@ -107,8 +107,8 @@ fn a_second_compaction_folds_the_first_summary_in_and_never_summarises_it_alone(
     let texts: Vec<String> = w
         .conversation
         .visible()
-        .into_iter()
-        .map(|at| w.conversation.entries()[at].text())
+        .iter()
+        .map(|&at| w.conversation.entries()[at].text())
         .collect();
     assert_eq!(texts, ["", "newer notes", "three", "", "four"]);
     assert!(strategy.plan(&view(&World::new(), &s, 170_000)).is_none());
@@ -154,7 +154,9 @@ fn an_oversize_head_is_cut_into_chunks_and_an_oversize_message_is_clipped() {
     );
     let clipped =
         crate::context::assemble::messages_in(&mut w.conversation, 4..5, chunks[2].clip, &|_| None);
-    let crate::model::request::Block::Result { output, .. } = &clipped[1].blocks[0] else {
+    let crate::model::request::Block::Result { output, .. } =
+        &clipped.get(1).expect("two").blocks[0]
+    else {
         panic!("the result follows its call");
     };
     assert!(output.len() < 7_600 && output.contains("bytes left out"));

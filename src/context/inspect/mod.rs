@@ -185,7 +185,7 @@ pub fn report(source: &Source<'_>) -> Report {
     };
     let mut large = Vec::new();
     let folds = source.conversation.folds();
-    for &at in &visible {
+    for &at in visible {
         let fold = folds.at(at);
         for part in &entries[at].parts {
             let gone = match part.body {
@@ -199,7 +199,7 @@ pub fn report(source: &Source<'_>) -> Report {
         let line = fold.and_then(|f| f.line.as_deref());
         distribution.tool_results += line.map_or(0, tokens::of_text);
     }
-    let facts = Facts::gather(source.conversation, &visible, &mut large);
+    let facts = Facts::gather(source.conversation, visible, &mut large);
     large.sort_by_key(|l: &Large| std::cmp::Reverse(l.tokens));
     large.truncate(10);
     let superseded = prune::superseded(source.conversation);

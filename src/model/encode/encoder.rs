@@ -1,8 +1,9 @@
 //! Keeps what was encoded and puts bodies together.
 //!
-//! Per session the last history is remembered with the JSON of its segments. Messages are shared
-//! (`Arc`), so equal pointers mean equal messages: the common prefix is found without looking inside.
-//! Memory: a copy of the encoded history of at most `SESSIONS` sessions.
+//! Per session the last history is remembered with its JSON, in one piece. Messages are shared
+//! (`Arc`), so equal pointers mean equal messages: the common prefix is found without looking inside,
+//! only what follows it is serialised, and a body is a copy of bytes in three stretches (cache marks
+//! stand between them). Memory: a copy of the encoded history of at most `SESSIONS` sessions.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -15,7 +16,7 @@ use super::history::{self, Ids, Rules, Segment};
 use super::lessons::Lesson;
 use super::{Quirks, anthropic, gemini, openai_chat, openai_responses};
 use crate::model::decode::Wire;
-use crate::model::{Request, RequestMessage, ToolSpec};
+use crate::model::{Messages, Request, ToolSpec};
 use crate::protocol::SessionId;
 
 /// Sessions whose histories are kept: subagents of one model take turns.
@@ -29,10 +30,14 @@ const MARK: &[u8] = br#","cache_control":{"type":"ephemeral"}"#;
 /// The JSON of one segment.
 #[derive(Debug, Default)]
 pub(super) struct Chunk {
-    /// Array elements, separated by commas.
+    /// Array elements, separated by commas. Moved to what is kept of the session once it is complete.
     pub json: Vec<u8>,
-    /// Where a cache mark can be put in.
+    /// Where a cache mark can be put in: first in `json`, then in all that is kept.
     pub mark: Option<usize>,
+    /// Where it begins in what is kept, its comma included.
+    start: usize,
+    /// True if it has no JSON.
+    silent: bool,
     /// True if the assistant's side begins with thinking (Anthropic).
     pub thinks: bool,
     /// True if the assistant's side ends in a tool of the provider's own, which goes on.
@@ -63,9 +68,37 @@ impl Chunk {
 struct Kept {
     session: SessionId,
     request_model: crate::protocol::ModelRef,
-    messages: Vec<Arc<RequestMessage>>,
+    messages: Messages,
     chunks: Vec<Chunk>,
+    /// The JSON of all chunks, separated by commas.
+    json: Vec<u8>,
     ids: Ids,
+}
+
+impl Kept {
+    /// Forgets all chunks but the first so many.
+    fn keep(&mut self, chunks: usize) {
+        if let Some(first) = self.chunks.get(chunks) {
+            self.json.truncate(first.start);
+        }
+        for chunk in self.chunks.drain(chunks..) {
+            self.ids.forget(&chunk.ids);
+        }
+    }
+
+    /// Adds a chunk: its JSON goes to that of the others.
+    fn add(&mut self, mut chunk: Chunk) {
+        chunk.start = self.json.len();
+        chunk.silent = chunk.json.is_empty();
+        if !chunk.silent {
+            separate(&mut self.json);
+        }
+        let offset = self.json.len();
+        chunk.mark = chunk.mark.map(|mark| mark + offset);
+        self.json.append(&mut chunk.json);
+        chunk.json = Vec::new();
+        self.chunks.push(chunk);
+    }
 }
 
 #[derive(Default)]
@@ -133,7 +166,7 @@ impl Encoder {
         let mut memory = self.memory.lock().unwrap_or_else(PoisonError::into_inner);
         let tools = self.tools(&mut memory, request);
         let kept = self.encoded(&mut memory, request);
-        let out = self.assemble(request, &kept.chunks, &tools);
+        let out = self.assemble(request, &kept, &tools);
         memory.sessions.push_back(kept);
         drop(memory);
         Bytes::from(out)
@@ -143,11 +176,7 @@ impl Encoder {
     pub fn prefix_form(&self, request: &Request) -> Bytes {
         let mut memory = self.memory.lock().unwrap_or_else(PoisonError::into_inner);
         let kept = self.encoded(&mut memory, request);
-        let mut out = Vec::new();
-        for chunk in &kept.chunks {
-            separate(&mut out);
-            out.extend_from_slice(&chunk.json);
-        }
+        let out = kept.json.clone();
         memory.sessions.push_back(kept);
         drop(memory);
         Bytes::from(out)
@@ -181,12 +210,7 @@ impl Encoder {
     fn encoded(&self, memory: &mut Memory, request: &Request) -> Kept {
         let rules = self.rules(request);
         let mut kept = recall(memory, request);
-        let common = kept
-            .messages
-            .iter()
-            .zip(&request.messages)
-            .take_while(|(a, b)| Arc::ptr_eq(a, b))
-            .count();
+        let common = kept.messages.same(&request.messages);
         // A segment stays if all its messages are the same and what ended it is still there.
         let whole = common == kept.messages.len() && common == request.messages.len();
         let mut stay = kept.chunks.partition_point(|chunk| {
@@ -202,9 +226,7 @@ impl Encoder {
         if kept.request_model != request.model {
             stay = 0;
         }
-        for chunk in kept.chunks.drain(stay..) {
-            kept.ids.forget(&chunk.ids);
-        }
+        kept.keep(stay);
         let mut from = kept.chunks.last().map_or(0, |chunk| chunk.end);
         while from < request.messages.len() {
             let (segment, ids) = history::segment(&request.messages, from, rules, &mut kept.ids);
@@ -216,12 +238,12 @@ impl Encoder {
             chunk.ids = ids;
             from = segment.end;
             if !chunk.json.is_empty() || kept.chunks.is_empty() {
-                kept.chunks.push(chunk);
+                kept.add(chunk);
             } else if let Some(last) = kept.chunks.last_mut() {
                 last.end = from;
             }
         }
-        kept.messages.clone_from(&request.messages);
+        kept.messages = request.messages.clone();
         kept.request_model.clone_from(&request.model);
         kept
     }
@@ -235,20 +257,35 @@ impl Encoder {
         {
             return json.clone();
         }
-        let list = match self.quirks.wire {
-            Wire::Anthropic => anthropic::tools(&request.tools, &self.quirks),
-            Wire::OpenaiChat => openai_chat::tools(&request.tools, &self.quirks),
-            Wire::OpenaiResponses => openai_responses::tools(&request.tools),
-            Wire::Gemini => gemini::tools(&request.tools),
-        };
-        let mut json = Vec::new();
-        write(&mut json, &list);
+        let json = self.tool_list(&request.tools);
         memory.tools = Some((Arc::clone(&request.tools), json.clone()));
         json
     }
 
-    fn assemble(&self, request: &Request, chunks: &[Chunk], tools: &[u8]) -> Vec<u8> {
-        let last = chunks.iter().rev().find(|chunk| !chunk.json.is_empty());
+    fn tool_list(&self, tools: &[ToolSpec]) -> Vec<u8> {
+        let list = match self.quirks.wire {
+            Wire::Anthropic => anthropic::tools(tools, &self.quirks),
+            Wire::OpenaiChat => openai_chat::tools(tools, &self.quirks),
+            Wire::OpenaiResponses => openai_responses::tools(tools),
+            Wire::Gemini => gemini::tools(tools),
+        };
+        let mut json = Vec::new();
+        write(&mut json, &list);
+        json
+    }
+
+    /// The tool that stands for none where a server demands one.
+    fn stand_in(&self) -> Vec<u8> {
+        self.tool_list(&[ToolSpec {
+            name: "no_tool".to_owned(),
+            description: "No tools can be called now. Do not call this one; answer in words."
+                .to_owned(),
+            schema: json!({"type": "object", "properties": {}}),
+        }])
+    }
+
+    fn assemble(&self, request: &Request, kept: &Kept, tools: &[u8]) -> Vec<u8> {
+        let last = kept.chunks.iter().rfind(|chunk| !chunk.silent);
         let thinks = last.filter(|chunk| chunk.calls).map(|chunk| chunk.thinks);
         let (mut head, list) = match self.quirks.wire {
             Wire::Anthropic => (anthropic::head(request, &self.quirks, thinks), "messages"),
@@ -258,9 +295,18 @@ impl Encoder {
         };
         let lessons = self.lessons.lock().unwrap_or_else(PoisonError::into_inner);
         lessons.iter().for_each(|lesson| lesson.apply(&mut head));
+        let demanded = tools.is_empty()
+            && lessons.contains(&Lesson::SomeTool)
+            && kept.chunks.iter().any(|chunk| chunk.calls);
         drop(lessons);
-        let size: usize = chunks.iter().map(|chunk| chunk.json.len() + 80).sum();
-        let mut out = Vec::with_capacity(size + tools.len() + request.system_stable.len() + 8_192);
+        let stand_in = if demanded {
+            self.stand_in()
+        } else {
+            Vec::new()
+        };
+        let tools = if demanded { &stand_in } else { tools };
+        let system = request.system_stable.len() + request.system_dynamic.len();
+        let mut out = Vec::with_capacity(kept.json.len() + tools.len() + system + 8_192);
         open(&mut out, &head);
         if !tools.is_empty() {
             out.extend_from_slice(b"\"tools\":");
@@ -268,50 +314,44 @@ impl Encoder {
             out.push(b',');
         }
         out.extend_from_slice(format!("\"{list}\":[").as_bytes());
-        self.messages(&mut out, request, chunks);
+        self.messages(&mut out, request, kept);
         out.extend_from_slice(b"]}");
         out
     }
 
-    fn messages(&self, out: &mut Vec<u8>, request: &Request, chunks: &[Chunk]) {
+    fn messages(&self, out: &mut Vec<u8>, request: &Request, kept: &Kept) {
         if self.quirks.wire == Wire::OpenaiChat
             && let Some(system) = openai_chat::system(request, &self.quirks)
         {
             write(out, &system);
         }
-        let said = |chunk: &&Chunk| !chunk.json.is_empty();
-        if chunks.iter().find(said).is_none_or(|first| first.assistant) {
+        let said = |chunk: &&Chunk| !chunk.silent;
+        let first = kept.chunks.iter().find(said);
+        if first.is_none_or(|first| first.assistant) {
             separate(out);
             write(out, &self.user_says(GO_ON));
         }
         // The last two user's sides are marked: what the next request shares with this one ends at
         // the last, what this one shared with the one before ends at the one before.
-        let marked: Vec<usize> = (0..chunks.len())
-            .rev()
-            .filter(|i| self.quirks.cache_control && chunks[*i].mark.is_some())
-            .take(2)
-            .collect();
-        for (index, chunk) in chunks.iter().enumerate() {
-            if chunk.json.is_empty() {
-                continue;
-            }
-            separate(out);
-            match chunk.mark.filter(|_| marked.contains(&index)) {
-                Some(at) => {
-                    let (before, after) = chunk.json.split_at(at);
-                    out.extend_from_slice(before);
-                    out.extend_from_slice(MARK);
-                    out.extend_from_slice(after);
-                }
-                None => out.extend_from_slice(&chunk.json),
+        let mut marks = [None; 2];
+        if self.quirks.cache_control {
+            let newest_first = kept.chunks.iter().rev().filter_map(|chunk| chunk.mark);
+            for (mark, at) in marks.iter_mut().rev().zip(newest_first) {
+                *mark = Some(at);
             }
         }
-        let ends_with_user = chunks
-            .iter()
-            .rev()
-            .find(said)
-            .is_none_or(|last| last.user || last.paused);
-        if !ends_with_user {
+        if !kept.json.is_empty() {
+            separate(out);
+        }
+        let mut from = 0;
+        for at in marks.into_iter().flatten() {
+            out.extend_from_slice(kept.json.get(from..at).unwrap_or_default());
+            out.extend_from_slice(MARK);
+            from = at;
+        }
+        out.extend_from_slice(kept.json.get(from..).unwrap_or_default());
+        let last = kept.chunks.iter().rfind(said);
+        if last.is_some_and(|last| !(last.user || last.paused)) {
             separate(out);
             write(out, &self.user_says(GO_ON));
         }
@@ -345,8 +385,9 @@ fn recall(memory: &mut Memory, request: &Request) -> Kept {
     Kept {
         session: request.session,
         request_model: request.model.clone(),
-        messages: Vec::new(),
+        messages: Messages::default(),
         chunks: Vec::new(),
+        json: Vec::new(),
         ids: Ids::default(),
     }
 }

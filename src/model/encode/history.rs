@@ -7,12 +7,11 @@
 
 use std::borrow::Cow;
 use std::collections::HashSet;
-use std::sync::Arc;
 
 use bytes::Bytes;
 use serde_json::Value;
 
-use crate::model::{Block, RequestMessage};
+use crate::model::{Block, Messages, RequestMessage};
 use crate::protocol::ModelRef;
 
 /// What a call reads when nobody recorded its result.
@@ -231,14 +230,14 @@ pub(super) fn speaks(message: &RequestMessage, rules: Rules<'_>) -> bool {
 
 /// The segment that begins at message `from`.
 pub(super) fn segment<'a>(
-    messages: &'a [Arc<RequestMessage>],
+    messages: &'a Messages,
     from: usize,
     rules: Rules<'_>,
     ids: &mut Ids,
 ) -> (Segment<'a>, Vec<String>) {
     let mut open = Open::default();
     let mut end = from;
-    for message in messages.get(from..).unwrap_or_default() {
+    for message in messages.iter_from(from) {
         if (!open.slots.is_empty() || !open.segment.user.is_empty()) && speaks(message, rules) {
             break;
         }

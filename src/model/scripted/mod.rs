@@ -1,8 +1,8 @@
 //! The scripted provider: plays a script file through the same trait as a real model.
 //!
 //! It is what `dunlin demo`, a first start without a key and the tests run on; tools are real. The
-//! registry builds it. Stateless between processes: `position` derives the step from the request.
-//! In memory are only how often a fault was played and how far a session was seen to be.
+//! registry builds it. Stateless between processes: `position` derives the step from the conversation.
+//! In memory is only how often a fault was played.
 
 mod model;
 mod play;

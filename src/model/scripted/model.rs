@@ -1,13 +1,14 @@
-//! A script as a model: what it claims to be, what it remembers, how large requests are.
+//! A script as a model: what it claims to be, what it remembers, how large requests are. The registry
+//! builds it; the driver asks it like any other. What a step plays is in `play`, which one in `position`.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use super::position::{self, Position};
+use super::position;
 use super::script::{Script, Step, Text};
 use super::{PROVIDER, play};
-use crate::model::{Answer, Block, Model, ModelInfo, Price, Request};
+use crate::model::{Answer, Block, Model, ModelInfo, Place, Price, Request, Said};
 use crate::protocol::{Fault, FaultKind, ModelRef, SessionId};
 
 /// A model that plays a script.
@@ -22,7 +23,6 @@ pub struct ScriptedModel {
 #[derive(Debug, Default)]
 struct Memory {
     faults: HashMap<(SessionId, Option<usize>, usize), u32>,
-    furthest: HashMap<SessionId, usize>,
     sides: usize,
 }
 
@@ -86,16 +86,11 @@ impl ScriptedModel {
         }
     }
 
-    fn step(&self, request: &Request) -> (Step, Position) {
-        let mut memory = self.memory.lock().unwrap_or_else(PoisonError::into_inner);
-        let remembered = if is_compacted(request) {
-            memory.furthest.get(&request.session).copied().unwrap_or(0)
-        } else {
-            0
-        };
-        let position = position::find(&self.script, request, remembered);
-        let mut step = position
-            .step(&self.script)
+    fn step(&self, request: &Request) -> (Step, Place) {
+        let place = request
+            .place
+            .unwrap_or_else(|| position::find_in(&self.script, request));
+        let mut step = position::step(place, &self.script)
             .cloned()
             .or_else(|| self.script.default.clone())
             .unwrap_or_else(|| Step {
@@ -103,7 +98,8 @@ impl ScriptedModel {
                 ..Step::default()
             });
         if let Some(fault) = &step.fault {
-            let key = (request.session, position.branch, position.played);
+            let key = (request.session, place.branch, place.played);
+            let mut memory = self.memory.lock().unwrap_or_else(PoisonError::into_inner);
             let count = memory.faults.entry(key).or_default();
             if *count < fault.times {
                 *count += 1;
@@ -111,16 +107,17 @@ impl ScriptedModel {
                 step.fault = None;
             }
         }
-        if position.branch.is_none() && step.fault.is_none() {
-            memory.furthest.insert(request.session, position.played + 1);
-        }
-        (step, position)
+        (step, place)
     }
 }
 
 impl Model for ScriptedModel {
     fn info(&self) -> &ModelInfo {
         &self.info
+    }
+
+    fn place(&self, newest_first: &mut dyn Iterator<Item = Said<'_>>) -> Option<Place> {
+        Some(position::find(&self.script, newest_first))
     }
 
     fn ask(&self, request: Arc<Request>) -> Answer {
@@ -131,8 +128,8 @@ impl Model for ScriptedModel {
         let (step, prefix) = if request.tools.is_empty() {
             (self.side(), "scr_side".to_owned())
         } else {
-            let (step, position) = self.step(&request);
-            (step, position.id_prefix())
+            let (step, place) = self.step(&request);
+            (step, position::id_prefix(place))
         };
         play::play(play::Plan {
             deltas: play::deltas(&step, &prefix, &request),
@@ -142,15 +139,6 @@ impl Model for ScriptedModel {
             idle_timeout: self.idle_timeout,
         })
     }
-}
-
-/// True if earlier messages were summarised: then the count of messages tells too little.
-fn is_compacted(request: &Request) -> bool {
-    request.messages.first().is_some_and(|message| {
-        message.blocks.iter().any(
-            |block| matches!(block, Block::Text(text) if text.contains("What did we do so far?")),
-        )
-    })
 }
 
 pub(super) fn overflow() -> Fault {
@@ -169,7 +157,7 @@ pub(super) fn estimate(request: &Request) -> u64 {
     for tool in request.tools.iter() {
         bytes += tool.name.len() + tool.description.len() + 400;
     }
-    for message in &request.messages {
+    for message in request.messages.iter() {
         bytes += message.blocks.iter().map(block_size).sum::<usize>();
     }
     (bytes / 4) as u64

@@ -1,3 +1,6 @@
+//! The scripted provider from the outside: which step answers which conversation, faults, pace, and that
+//! scripts, their schema and the documentation agree.
+
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -5,7 +8,7 @@ use futures_util::StreamExt;
 use serde_json::json;
 
 use super::*;
-use crate::model::{Block, Delta, Model, Request, RequestMessage, ToolSpec};
+use crate::model::{Block, Delta, Model, Place, Request, RequestMessage, Said, ToolSpec};
 use crate::protocol::{Fault, FaultKind, Finish, IdMint, ModelRef, SessionId};
 
 fn me() -> ModelRef {
@@ -37,11 +40,12 @@ fn request(session: SessionId, messages: Vec<Arc<RequestMessage>>, tools: bool) 
         model: me(),
         system_stable: Arc::from(""),
         system_dynamic: Arc::from(""),
-        messages,
+        messages: messages.into(),
         tools: if tools { vec![tool] } else { Vec::new() }.into(),
         max_output: 1_000,
         effort: None,
         session,
+        place: None,
     })
 }
 
@@ -147,6 +151,77 @@ async fn call_ids_tell_the_step_when_older_messages_are_gone() {
         .await
         .expect("ok");
     assert_eq!(said(&deltas), "three");
+}
+
+/// What was said, oldest first: the user's words, or the assistant's with the id of its first call.
+fn place(model: &ScriptedModel, said: &[(&str, Option<&str>)]) -> Place {
+    let mut newest_first = said.iter().enumerate().rev().map(|(at, (who, call))| Said {
+        at,
+        assistant: *who == "assistant",
+        texts: if *who == "assistant" {
+            Vec::new()
+        } else {
+            vec![who]
+        },
+        call: *call,
+    });
+    model.place(&mut newest_first).expect("scripts have places")
+}
+
+#[tokio::test]
+async fn the_place_goes_before_what_a_request_shows() {
+    let model = script(&three_steps());
+    let mut shown = Arc::unwrap_or_clone(request(
+        session(),
+        vec![
+            message(false, vec![text("What did we do so far?")]),
+            message(true, vec![text("a summary")]),
+        ],
+        true,
+    ));
+    shown.place = Some(place(
+        &model,
+        &[
+            ("go", None),
+            ("assistant", Some("scr_main_0_0")),
+            ("assistant", None),
+        ],
+    ));
+    let deltas = answer(&model, Arc::new(shown)).await.expect("ok");
+    assert_eq!(said(&deltas), "three");
+}
+
+#[test]
+fn a_place_is_counted_from_the_newest_id_that_tells_or_from_the_start() {
+    let model = script(&three_steps());
+    let played = |said: &[(&str, Option<&str>)]| place(&model, said).played;
+    assert_eq!(played(&[]), 0);
+    assert_eq!(played(&[("go", None), ("assistant", None)]), 1);
+    let ids = [
+        ("go", None),
+        ("assistant", Some("scr_main_4_1")),
+        ("more", None),
+        ("assistant", Some("another_models_id")),
+    ];
+    assert_eq!(played(&ids), 6);
+}
+
+#[test]
+fn a_branch_is_chosen_by_the_newest_prompt_that_matches_and_keeps_its_ids_apart() {
+    let model = script(&json!({"steps": [{"text": "main"}], "branches": [
+        {"match": "^child", "steps": [{"calls": [{"name": "bash"}]}, {"text": "done"}]}]}));
+    let said = [
+        ("child a", None),
+        ("assistant", Some("scr_b0_0_0_0")),
+        ("assistant", None),
+        ("child b", None),
+        ("assistant", Some("scr_b0_0_3_0")),
+        ("a note", None),
+    ];
+    let found = place(&model, &said);
+    assert_eq!((found.branch, found.played, found.prompt), (Some(0), 1, 3));
+    let found = place(&model, &said[..3]);
+    assert_eq!((found.branch, found.played, found.prompt), (Some(0), 2, 0));
 }
 
 #[tokio::test]

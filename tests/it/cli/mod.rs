@@ -3,6 +3,8 @@
 mod doctor;
 mod exec;
 mod keys;
+mod proxies;
 mod refusals;
+mod safety;
 mod stored;
 mod switch;

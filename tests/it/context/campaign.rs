@@ -7,6 +7,7 @@
 )]
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use dunlin::agent::recall::Search;
 use dunlin::config::used::ContextSettings;
@@ -162,18 +163,40 @@ fn facts_in_outputs_that_were_pruned_or_compacted_are_all_recalled() {
     assert!(gone >= 36, "only {gone} facts had left the context");
 }
 
+/// A step of the turns 3 to 8 and one of the turns 93 to 98: the machine, assembling, encoding. The two
+/// take turns, so that a machine that is busy elsewhere slows both down.
+fn step_times() -> (Duration, Duration) {
+    let simulation = || Simulation::new(ORDINARY, ContextSettings::default()).timed();
+    let (mut early, mut late) = (simulation(), simulation());
+    early.play(1..=2);
+    late.play(1..=92);
+    for turn in 3..=8 {
+        early.play(turn..=turn);
+        late.play(turn + 90..=turn + 90);
+    }
+    (
+        early.figures.step_time(3, 8),
+        late.figures.step_time(93, 98),
+    )
+}
+
 #[test]
 fn a_step_at_turn_100_costs_what_one_at_turn_5_costs() {
-    let simulation = Simulation::new(ORDINARY, ContextSettings::default()).timed();
-    let figures = simulation.run().figures;
-    let (early, late) = (figures.step_time(3, 8), figures.step_time(93, 100));
-    eprintln!(
-        "a step takes {early:?} in turns 3 to 8, {late:?} in turns 93 to 100; {} MiB at most",
-        peak_memory()
-    );
-    assert!(!early.is_zero());
-    // Room for a busy machine; the figures to look at are printed.
-    assert!(late < early * 4, "{late:?} against {early:?}");
+    let mut seen = Vec::new();
+    // Caches are shared with whatever else runs: the best of a few tries is what the code costs.
+    for _ in 0..4 {
+        let (early, late) = step_times();
+        assert!(!early.is_zero());
+        eprintln!(
+            "a step takes {early:?} in turns 3 to 8, {late:?} in turns 93 to 98; {} MiB at most",
+            peak_memory()
+        );
+        if late * 10 <= early * 13 {
+            return;
+        }
+        seen.push((early, late));
+    }
+    panic!("steps grow: {seen:?}");
 }
 
 /// `cargo test --release --test it context::campaign::long -- --ignored --nocapture`

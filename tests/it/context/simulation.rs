@@ -2,8 +2,9 @@
 //! the sizes of a profile, a provider that counts characters over four and caches prefixes.
 
 use std::collections::{BTreeMap, VecDeque};
+use std::ops::RangeInclusive;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use bytes::Bytes;
 use dunlin::agent::effect::{Durability, Effect, Purpose};
@@ -13,7 +14,7 @@ use dunlin::config::used::{Budget, ContextSettings, TurnSettings};
 use dunlin::context::{Conversation, assemble};
 use dunlin::model::decode::Wire;
 use dunlin::model::encode::{Encoder, Quirks};
-use dunlin::model::{Block, Delta, ModelInfo, Request, RequestMessage, Usage};
+use dunlin::model::{Block, Delta, Messages, ModelInfo, Request, RequestMessage, Usage};
 use dunlin::protocol::{
     Delivery, Event, Fault, FaultKind, Finish, IdMint, Mode, ModelRef, PartId, PromptInput,
     SessionInfo, TurnEnd,
@@ -163,7 +164,7 @@ impl Figures {
         self.quantile(0, usize::MAX, 1.0)
     }
 
-    /// What a step between two turns takes when the machine has time for it: the lower quartile.
+    /// What a step of these turns computes: the lower quartile, because caches are shared with others.
     pub(super) fn step_time(&self, from: usize, to: usize) -> Duration {
         let in_range = self
             .times
@@ -192,7 +193,7 @@ pub(super) struct Simulation {
     in_turn: usize,
     calls_left: usize,
     queue: VecDeque<Input>,
-    last: Vec<Arc<RequestMessage>>,
+    last: Messages,
     /// Compares the encoded bytes too; slow, so only where it is the subject.
     bytes: Option<(Encoder, Bytes)>,
     /// Encodes each request and measures; not with `bytes`.
@@ -263,7 +264,7 @@ impl Simulation {
             in_turn: 0,
             calls_left: 0,
             queue: VecDeque::new(),
-            last: Vec::new(),
+            last: Messages::default(),
             bytes: None,
             timed: None,
             spent: Duration::ZERO,
@@ -287,8 +288,15 @@ impl Simulation {
         self
     }
 
+    /// All turns of the profile.
     pub(super) fn run(mut self) -> Self {
-        for turn in 1..=self.profile.turns {
+        self.play(1..=self.profile.turns);
+        self
+    }
+
+    /// The turns with these numbers.
+    pub(super) fn play(&mut self, turns: RangeInclusive<usize>) {
+        for turn in turns {
             self.in_turn = turn;
             self.calls_left = self.profile.calls;
             let text =
@@ -302,15 +310,14 @@ impl Simulation {
             });
             while let Some(input) = self.queue.pop_front() {
                 self.now += 100;
-                let begun = Instant::now();
+                let begun = cpu_time();
                 let effects = self.turn.apply(self.now, input);
-                self.spent += begun.elapsed();
+                self.spent += cpu_time().saturating_sub(begun);
                 for effect in effects {
                     self.perform(effect);
                 }
             }
         }
-        self
     }
 
     fn perform(&mut self, effect: Effect) {
@@ -365,7 +372,7 @@ impl Simulation {
     }
 
     fn answer(&mut self, stream: u64, purpose: &Purpose) {
-        let begun = Instant::now();
+        let begun = cpu_time();
         let messages = match purpose {
             Purpose::Step { .. } => assemble::messages(self.turn.conversation_mut(), &|_| None),
             Purpose::Summary { chunk, .. } => {
@@ -375,7 +382,7 @@ impl Simulation {
         };
         if let Some(encoder) = &self.timed {
             let body = encoder.body(&request(&self.turn, messages.clone()));
-            self.spent += begun.elapsed();
+            self.spent += cpu_time().saturating_sub(begun);
             assert!(!body.is_empty());
             let spent = std::mem::take(&mut self.spent);
             self.figures.times.push((self.in_turn, spent));
@@ -453,11 +460,16 @@ impl Simulation {
     }
 
     /// Notes a request for a step; returns the tokens that the provider's cache has.
-    fn count(&mut self, messages: Vec<Arc<RequestMessage>>, tokens: u64) -> u64 {
+    fn count(&mut self, messages: Messages, tokens: u64) -> u64 {
         self.figures.requests.push((self.in_turn, tokens));
         let same =
             |(a, b): &(&Arc<RequestMessage>, &Arc<RequestMessage>)| Arc::ptr_eq(a, b) || a == b;
-        let common: Vec<_> = self.last.iter().zip(&messages).take_while(same).collect();
+        let common: Vec<_> = self
+            .last
+            .iter()
+            .zip(messages.iter())
+            .take_while(same)
+            .collect();
         let appended = match &mut self.bytes {
             None => common.len() == self.last.len(),
             Some((encoder, before)) => {
@@ -504,7 +516,7 @@ impl Simulation {
     }
 }
 
-fn request(turn: &Turn, messages: Vec<Arc<RequestMessage>>) -> Request {
+fn request(turn: &Turn, messages: Messages) -> Request {
     let info = turn.info();
     Request {
         model: info.model.clone(),
@@ -515,7 +527,14 @@ fn request(turn: &Turn, messages: Vec<Arc<RequestMessage>>) -> Request {
         max_output: 1_000,
         effort: None,
         session: info.id,
+        place: None,
     }
+}
+
+/// What this thread has computed so far: other tests of this machine do not count.
+fn cpu_time() -> Duration {
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
+    Duration::new(time.tv_sec.unsigned_abs(), time.tv_nsec as u32)
 }
 
 /// The largest resident size of this process so far, in MiB; 0 where the system does not tell.

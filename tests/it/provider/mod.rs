@@ -2,6 +2,7 @@
 
 #![expect(clippy::expect_used, reason = "a test fails by panicking")]
 
+mod secure;
 mod server;
 
 use std::sync::Arc;
@@ -55,7 +56,8 @@ fn request(model: &dyn Model) -> Arc<Request> {
             assistant: false,
             blocks: vec![Block::Text("Hi".to_owned())],
             model: model.clone(),
-        })],
+        })]
+        .into(),
         tools: vec![ToolSpec {
             name: "read".to_owned(),
             description: "Reads.".to_owned(),
@@ -65,6 +67,7 @@ fn request(model: &dyn Model) -> Arc<Request> {
         max_output: 100,
         effort: None,
         session: IdMint::new(1, 0).session(1),
+        place: None,
         model,
     })
 }
