@@ -9,10 +9,12 @@ mod apply;
 mod calls;
 mod compaction;
 mod find;
+mod folds;
 mod layouts;
 mod list;
 mod moves;
 mod render;
+mod retries;
 mod select;
 mod words;
 
@@ -54,6 +56,8 @@ pub struct Look<'a> {
     pub motion: bool,
     /// The key that shows hidden lines, e.g. `ctrl+e`.
     pub unfold_key: &'a str,
+    /// The key that shows all of an output, e.g. `alt+o`.
+    pub output_key: &'a str,
 }
 
 impl<'a> Look<'a> {
@@ -65,6 +69,7 @@ impl<'a> Look<'a> {
             spinner: 2,
             motion: true,
             unfold_key: "ctrl+e",
+            output_key: "alt+o",
         }
     }
 }
@@ -98,6 +103,8 @@ pub struct Transcript {
     screen: Vec<Option<(Unit, Option<usize>)>>,
     area: Rect,
     last_width: u16,
+    /// The key that hidden rows name, as of the last frame.
+    key: String,
     theme: Option<Theme>,
     theme_version: u32,
     new_activity: bool,
@@ -162,7 +169,7 @@ impl Transcript {
             }
             Event::PartUpdated { part } => apply::part(list, part),
             Event::PartDelta { part, delta, .. } => return apply::delta(list, *part, delta),
-            Event::Retry { attempt, error, .. } => apply::retry(list, *attempt, error, None),
+            Event::Retry { attempt, error, .. } => retries::retry(list, *attempt, error, None),
             Event::Compacted {
                 before_tokens,
                 after_tokens,
@@ -320,44 +327,6 @@ impl Transcript {
     fn cell_at(&self, row: u16) -> Option<usize> {
         let (unit, _) = (*self.screen.get(usize::from(row))?)?;
         self.list.index(unit.cell)
-    }
-
-    /// Folds or unfolds the cell at a row of the last area (0 is its first row); true if it did.
-    pub fn toggle_fold_at(&mut self, row: u16) -> bool {
-        self.cell_at(row).is_some_and(|at| self.toggle(at))
-    }
-
-    /// Folds or unfolds the newest cell that can be; true if there is one.
-    pub fn toggle_fold_last(&mut self) -> bool {
-        let last = (0..self.list.len()).rev().find(|at| {
-            self.list
-                .get(*at)
-                .is_some_and(|entry| entry.cell.can_unfold())
-        });
-        last.is_some_and(|at| self.toggle(at))
-    }
-
-    fn toggle(&mut self, at: usize) -> bool {
-        match self.list.get_mut(at) {
-            Some(entry) if entry.cell.can_unfold() => {
-                entry.turned = !entry.turned;
-                true
-            }
-            _ => false,
-        }
-    }
-
-    /// The part shown at a row of the last area, for `Op::ReadOutput`.
-    pub fn part_at(&self, row: u16) -> Option<PartId> {
-        self.list.get(self.cell_at(row)?)?.part
-    }
-
-    /// The newest tool call whose output is hidden in part, for `Op::ReadOutput`.
-    pub fn last_output(&self) -> Option<PartId> {
-        self.list.iter().rev().find_map(|entry| match &entry.cell {
-            Cell::Exec(_) | Cell::Call(_) | Cell::Task(_) | Cell::Edit(_) => entry.part,
-            _ => None,
-        })
     }
 
     /// The oldest loaded message, once, when the top of what is loaded comes near and there is more

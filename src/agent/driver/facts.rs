@@ -1,6 +1,8 @@
 //! Answers about the session's surroundings: permission rules with who wrote them, disk use,
 //! snapshots. Taking a grant back is here too.
 
+use std::path::Path;
+
 use super::{Agent, Back};
 use crate::config::used::RuleAction;
 use crate::protocol::event::PermissionRule;
@@ -56,6 +58,12 @@ impl Agent {
             );
         }
         self.list_permissions();
+    }
+
+    /// Of what a prompt mentions with `@` goes along what is in the worktree: a front end cannot
+    /// know whether a word is a path.
+    pub(super) fn keep_mentions(&self, input: &mut PromptInput) {
+        mentions_in(&self.ports.worktree, input);
     }
 
     /// The bytes of pictures and documents live in the blob store, whatever becomes of the file.
@@ -118,5 +126,51 @@ impl Agent {
             facts.push(("trusted".to_owned(), trusted.to_owned()));
             drop(back.send(Back::Event(Event::Facts { facts })));
         });
+    }
+}
+
+fn mentions_in(worktree: &Path, input: &mut PromptInput) {
+    let PromptInput { text, files } = input;
+    files.retain(|file| match &file.source {
+        FileSource::Path(path) if text.contains(&format!("@{}", file.name)) => {
+            let found = (worktree.join(path).canonicalize(), worktree.canonicalize());
+            matches!(found, (Ok(full), Ok(root)) if full.starts_with(&root))
+        }
+        _ => true,
+    });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::protocol::FilePart;
+
+    #[test]
+    fn only_mentions_that_exist_in_the_worktree_go_along() {
+        let folder = tempfile::tempdir().expect("a folder");
+        std::fs::create_dir(folder.path().join("src")).expect("a folder");
+        std::fs::write(folder.path().join("src/a.rs"), "fn a() {}").expect("a file");
+        let part = |name: &str, path: &str| FilePart {
+            mime: "text/plain".to_owned(),
+            name: name.to_owned(),
+            source: FileSource::Path(path.to_owned()),
+        };
+        let mut input = PromptInput {
+            text: "@src/a.rs:1-2, @src, @nobody and @../x; [gone.png]".to_owned(),
+            files: vec![
+                part("src/a.rs:1-2", "src/a.rs"),
+                part("src", "src"),
+                part("nobody", "nobody"),
+                part("../x", ".."),
+                part("gone.png", "/nowhere/gone.png"),
+            ],
+        };
+        mentions_in(folder.path(), &mut input);
+        let names: Vec<&str> = input.files.iter().map(|f| f.name.as_str()).collect();
+        assert_eq!(
+            names,
+            ["src/a.rs:1-2", "src", "gone.png"],
+            "what was attached otherwise is not judged here"
+        );
     }
 }

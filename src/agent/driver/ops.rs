@@ -22,6 +22,7 @@ impl Agent {
                 mut input,
                 delivery,
             } => {
+                self.keep_mentions(&mut input);
                 self.keep_media(&mut input);
                 self.input(Input::Prompt { input, delivery });
             }
@@ -69,7 +70,7 @@ impl Agent {
             Op::SetModel(model) => self.choose_model(&model),
             Op::SetEffort(effort) => {
                 self.ports.config.effort = effort;
-                self.notice(NoticeLevel::Info, "The next request uses this effort.");
+                self.input(Input::SetEffort(effort));
             }
             Op::SetAgent(agent) => self.choose_agent(agent),
             Op::Rename(title) => self.input(Input::Titled(title)),

@@ -8,6 +8,7 @@ pub mod buffer;
 pub mod burst;
 pub mod history;
 pub mod layout;
+mod mentions;
 pub mod offers;
 pub mod popup;
 mod undo;
@@ -15,7 +16,7 @@ pub mod vim;
 
 use unicode_width::UnicodeWidthStr;
 
-use attach::{Chip, Picture, mime};
+use attach::{Chip, Picture};
 use buffer::{Buffer, CHIP_BASE, Row, chip_id};
 use burst::Burst;
 use history::History;
@@ -23,7 +24,7 @@ use offers::Offers;
 use popup::Popup;
 use vim::{Mode, Vim};
 
-use crate::protocol::{FilePart, FileSource, PromptInput};
+use crate::protocol::{FileSource, PromptInput};
 
 /// A paste of more characters becomes a chip.
 const CHIP_CHARS: usize = 1_000;
@@ -47,7 +48,8 @@ pub struct Composer {
     pub offers: Offers,
     chips: Vec<Chip>,
     mentions: Vec<String>,
-    stash: Option<String>,
+    /// Texts that were put aside, the newest last.
+    stash: Vec<String>,
     /// The start of a token whose list the user closed: it stays closed.
     closed_at: Option<usize>,
     generation: u64,
@@ -198,7 +200,7 @@ impl Composer {
         self.popup = None;
         self.closed_at = None;
         self.mentions.clear();
-        if self.stash.is_none() {
+        if self.stash.is_empty() {
             self.chips.clear();
         }
         PromptInput { text, files }
@@ -207,7 +209,8 @@ impl Composer {
     /// The prompt that is written now, left in place.
     pub fn peek(&self) -> PromptInput {
         let text = self.expanded();
-        let mut files = self.mentioned(&text);
+        let typed = self.buffer.text().replace(|c| chip_id(c).is_some(), " ");
+        let mut files = mentions::files(&typed, &self.mentions);
         files.extend(self.offers.named(&text));
         let signs = self.buffer.text().chars().filter_map(chip_id);
         files.extend(signs.filter_map(|id| match self.chips.get(id)? {
@@ -217,37 +220,20 @@ impl Composer {
         PromptInput { text, files }
     }
 
-    fn mentioned(&self, text: &str) -> Vec<FilePart> {
-        let mut files: Vec<FilePart> = Vec::new();
-        for word in text
-            .split_whitespace()
-            .filter_map(|word| word.strip_prefix('@'))
-        {
-            let path = word.split_once(':').map_or(word, |(path, _)| path);
-            if self.mentions.iter().any(|m| m == path) && !files.iter().any(|f| f.name == word) {
-                files.push(FilePart {
-                    mime: mime(path).to_owned(),
-                    name: word.to_owned(),
-                    source: FileSource::Path(path.trim_end_matches('/').to_owned()),
-                });
-            }
-        }
-        files
-    }
-
-    /// Remembers that the user chose this file, so that it goes along with the prompt.
+    /// Remembers that the user chose this file: a path with blanks is known no other way.
     pub fn mention(&mut self, path: &str) {
-        if !self.mentions.iter().any(|m| m == path) {
+        if path.contains(char::is_whitespace) && !self.mentions.iter().any(|m| m == path) {
             self.mentions.push(path.to_owned());
         }
     }
 
-    /// Puts the text aside; false if there is none.
+    /// Puts the text aside, on top of what lies there already; false if there is none.
     pub fn stash(&mut self) -> bool {
         if self.buffer.is_empty() {
             return false;
         }
-        self.stash = Some(self.buffer.take());
+        let text = self.buffer.take();
+        self.stash.push(text);
         self.popup = None;
         if let Some(vim) = &mut self.vim {
             vim.reset();
@@ -255,9 +241,9 @@ impl Composer {
         true
     }
 
-    /// Brings stashed text back; false if there is none.
+    /// Brings back what was put aside last; false if there is nothing.
     pub fn unstash(&mut self) -> bool {
-        match self.stash.take() {
+        match self.stash.pop() {
             Some(text) => {
                 self.buffer.set(&text);
                 true
@@ -268,7 +254,7 @@ impl Composer {
 
     /// True if some text is put aside.
     pub const fn has_stash(&self) -> bool {
-        self.stash.is_some()
+        !self.stash.is_empty()
     }
 
     /// Opens, narrows or closes the list for the token at the cursor. A query for files that must be
@@ -330,16 +316,27 @@ mod tests {
     }
 
     #[test]
-    fn only_chosen_files_go_along() {
+    fn texts_that_were_put_aside_come_back_one_by_one_the_newest_first() {
         let mut composer = Composer::default();
-        composer.mention("src/a.rs");
-        composer
-            .buffer
-            .insert("@src/a.rs:10-40 and @nobody and @src/a.rs");
+        for text in ["first", "second"] {
+            composer.buffer.insert(text);
+            assert!(composer.stash());
+        }
+        assert!(composer.unstash());
+        assert_eq!(composer.take().text, "second");
+        assert!(composer.unstash());
+        assert_eq!(composer.take().text, "first");
+        assert!(!composer.unstash());
+    }
+
+    #[test]
+    fn what_a_long_paste_mentions_is_no_mention_of_the_users() {
+        let mut composer = Composer::default();
+        composer.buffer.insert("see @src/a.rs ");
+        composer.paste(&"at @types/node (index.js)\n".repeat(20));
         let files = composer.take().files;
         let names: Vec<&str> = files.iter().map(|f| f.name.as_str()).collect();
-        assert_eq!(names, ["src/a.rs:10-40", "src/a.rs"]);
-        assert_eq!(files[0].source, FileSource::Path("src/a.rs".to_owned()));
+        assert_eq!(names, ["src/a.rs"]);
     }
 
     #[test]

@@ -6,6 +6,7 @@
 
 use std::ops::Range;
 
+use super::mentions;
 use super::offers::Offers;
 use crate::tui::command;
 use crate::tui::fuzzy;
@@ -234,7 +235,19 @@ fn commands(query: &str, offers: &Offers) -> Vec<Item> {
     matching(query, &table)
 }
 
-/// The entries whose names, or else whose descriptions, match; best first.
+/// True if a word of the text begins so: letters scattered over a sentence say nothing.
+fn has_word(text: &str, query: &str) -> bool {
+    let mut words = text.split(|c: char| !c.is_alphanumeric());
+    words.any(|word| word.to_lowercase().starts_with(query))
+}
+
+/// The range of lines that was typed behind a path, with its colon: `:10-40`.
+pub fn lines_of(token: &str) -> Option<&str> {
+    let at = token.rfind(':')?;
+    mentions::is_range(token.get(at + 1..)?).then(|| &token[at..])
+}
+
+/// The entries whose names, or else words of whose descriptions, match; best first.
 fn matching(query: &str, table: &[(&str, &str)]) -> Vec<Item> {
     let names: Vec<&str> = table.iter().map(|row| row.0).collect();
     let mut items: Vec<Item> = fuzzy::rank(query, &names, MOST)
@@ -247,13 +260,11 @@ fn matching(query: &str, table: &[(&str, &str)]) -> Vec<Item> {
     if !query.is_empty() {
         // A beginning is what most people type: such names go before scattered matches.
         items.sort_by_key(|item| !item.name.starts_with(query));
-        let says: Vec<&str> = table.iter().map(|row| row.1).collect();
-        for hit in fuzzy::rank(query, &says, MOST)
-            .into_iter()
-            .filter(|_| query.len() > 2)
-        {
-            if !items.iter().any(|item| item.name == names[hit.index]) {
-                items.push(item(names[hit.index], table[hit.index].1));
+        let query = query.to_lowercase();
+        let found = |(_, says): &&(&str, &str)| query.len() > 2 && has_word(says, &query);
+        for (name, says) in table.iter().filter(found) {
+            if !items.iter().any(|item| item.name == *name) {
+                items.push(item(name, says));
             }
         }
     }
@@ -295,6 +306,7 @@ mod tests {
             names("window", &[]).contains(&"context".to_owned()),
             "descriptions count"
         );
+        assert_eq!(names("foo", &[]), Vec::<String>::new(), "by words only");
     }
 
     #[test]

@@ -41,7 +41,7 @@ pub(super) fn tool(list: &mut List, part: &Part, call: &ToolPart) {
             }
             Cell::Edit(Edit::of(facts, metadata))
         }
-        _ => Cell::Call(Call { facts }),
+        _ => Cell::Call(Call::of(facts, metadata)),
     };
     set(list, part, cell);
 }

@@ -1,12 +1,15 @@
 //! Writing, completing and sending: the actions of the composer.
 
 use super::super::command::{self, Command, Parsed};
-use super::super::composer::popup::Kind;
+use super::super::composer::popup::{self, Kind};
 use super::super::keymap::Action;
 use super::super::state::{Editing, State};
 use super::{Effect, command as run};
 use crate::config::commands::CommandDef;
 use crate::protocol::{Delivery, Millis, NoticeLevel, Op, QueueEdit, QueueItem, ReadOnly};
+
+/// What is said of a text that was put aside.
+pub(super) const PUT_ASIDE: &str = "Put aside: ↑ brings it back.";
 
 /// Text was typed.
 pub(super) fn typed(state: &mut State, text: &str, now: Millis) -> Vec<Effect> {
@@ -111,6 +114,8 @@ fn vertical(state: &mut State, up: bool) -> Vec<Effect> {
     let rows = state.composer.rows(state.composer_width());
     let composer = &mut state.composer;
     if up && composer.is_empty() && composer.unstash() {
+        // What the notice promised has happened.
+        state.flash.take_if(|flash| flash.text == PUT_ASIDE);
         return Vec::new();
     }
     let moved = if up {
@@ -164,10 +169,13 @@ pub(super) fn accept_popup(state: &mut State, run: bool, now: Millis) -> Vec<Eff
                 || own.clone().any(|c| c.name == item.name && takes_words(c)),
                 |row| !row.takes.is_empty(),
             );
-            let tail = if run && !takes { "" } else { " " };
+            // What was found by what it does is only written out: it may not be what was meant.
+            let named = popup.query.is_empty() || !item.marks.is_empty();
+            let runs = run && !takes && named;
+            let tail = if runs { "" } else { " " };
             let text = format!("/{}{tail}", item.name);
             state.composer.buffer.replace(popup.token, &text);
-            if run && tail.is_empty() {
+            if runs {
                 state.composer.popup = None;
                 return submit(state, Delivery::Guidance, now);
             }
@@ -179,7 +187,9 @@ pub(super) fn accept_popup(state: &mut State, run: bool, now: Millis) -> Vec<Eff
         Kind::Files => {
             let folder = item.name.ends_with('/');
             let tail = if folder && !run { "" } else { " " };
-            let text = format!("@{}{tail}", item.name);
+            let typed = state.composer.buffer.text().get(popup.token.clone());
+            let lines = popup::lines_of(typed.unwrap_or_default()).filter(|_| !folder);
+            let text = format!("@{}{}{tail}", item.name, lines.unwrap_or_default());
             state.composer.mention(&item.name);
             state.composer.buffer.replace(popup.token, &text);
         }
@@ -193,6 +203,8 @@ pub(super) fn submit(state: &mut State, delivery: Delivery, now: Millis) -> Vec<
     if text.trim().is_empty() {
         return go_on(state);
     }
+    // What was said before this is about something else.
+    state.flash = None;
     if delivery == Delivery::Guidance && broke_line(state) {
         return Vec::new();
     }

@@ -33,13 +33,10 @@ pub fn draw(state: &State, area: Rect, buf: &mut Cells) -> Option<Position> {
     } else {
         (theme.glyphs.prompt, theme.accent())
     };
-    buf.set_stringn(
-        area.x + margin,
-        area.y,
-        glyph,
-        usize::from(area.width.saturating_sub(margin)),
-        style,
-    );
+    let sign = |glyph: &str, style: Style, buf: &mut Cells| {
+        let room = usize::from(area.width.saturating_sub(margin));
+        buf.set_stringn(area.x + margin, area.y, glyph, room, style);
+    };
     let left = (area.x + margin + 2).min(area.right());
     let inner = Rect {
         x: left,
@@ -47,25 +44,72 @@ pub fn draw(state: &State, area: Rect, buf: &mut Cells) -> Option<Position> {
         ..area
     };
     if state.composer.is_empty() {
+        sign(glyph, style, buf);
         if !state.has_begun() {
             let hint = Row::new().fixed("Ask, or describe a change", theme.dim());
             hint.draw(inner, buf);
         }
         return Some(Position::new(left.min(area.right() - 1), area.y));
     }
-    let (row, col) = text(state, inner, buf);
+    let (row, col, hidden) = text(state, inner, buf);
+    if hidden.0 == 0 {
+        sign(glyph, style, buf);
+    } else {
+        sign(theme.glyphs.hidden, theme.dim(), buf);
+        let mark = counted(hidden.0, "above");
+        mark_right(state, &mark, Rect { height: 1, ..inner }, buf);
+    }
+    if hidden.1 > 0 && area.height > 1 {
+        let last = Rect {
+            y: area.bottom() - 1,
+            height: 1,
+            ..inner
+        };
+        mark_right(state, &counted(hidden.1, "below"), last, buf);
+    }
     let x = (usize::from(left) + col).min(usize::from(area.right()) - 1);
     Some(Position::new(x as u16, area.y + row))
 }
 
-/// Draws the rows around the cursor; gives its row and column.
-fn text(state: &State, area: Rect, buf: &mut Cells) -> (u16, usize) {
+/// The word in the hairline over a shell command.
+pub fn label(state: &State, line: Rect, buf: &mut Cells) {
+    if state.composer.is_shell() && line.width >= 20 {
+        let at = line.x + if state.is_narrow() { 2 } else { 4 };
+        buf.set_string(at, line.y, " shell ", state.theme.amber());
+    }
+}
+
+/// `19 rows above`.
+fn counted(rows: usize, place: &str) -> String {
+    let noun = if rows == 1 { "row" } else { "rows" };
+    format!("{rows} {noun} {place}")
+}
+
+/// Says at the right edge of a row that there is more text than is shown.
+fn mark_right(state: &State, mark: &str, row: Rect, buf: &mut Cells) {
+    let width = mark.len() as u16 + 2;
+    if row.width > width + 8 {
+        let at = Rect {
+            x: row.right() - width,
+            width,
+            ..row
+        };
+        super::clear(at, buf);
+        Row::new().right(mark, state.theme.dim()).draw(at, buf);
+    }
+}
+
+/// Draws the rows around the cursor; gives its row and column, and how many rows are hidden above
+/// and below.
+fn text(state: &State, area: Rect, buf: &mut Cells) -> (u16, usize, (usize, usize)) {
     let buffer = &state.composer.buffer;
     let rows = state.composer.rows(state.composer_width());
     let (row, col) = position(&rows, buffer.cursor());
     let height = usize::from(area.height);
     let first = (row + 1).saturating_sub(height);
     let selection = state.composer.selection();
+    // The sign before a shell command is the `!` that was typed.
+    let sign = usize::from(state.composer.is_shell());
     for (at, line) in rows.iter().skip(first).take(height).enumerate() {
         let text = buffer.text().get(line.range.clone()).unwrap_or_default();
         let y = area.y + at as u16;
@@ -74,16 +118,27 @@ fn text(state: &State, area: Rect, buf: &mut Cells) -> (u16, usize) {
             height: 1,
             ..area
         };
-        line_row(state, text).draw(place, buf);
+        let taken = if first + at == 0 { sign } else { 0 };
+        let shown = text.get(taken..).unwrap_or_default();
+        line_row(state, shown).draw(place, buf);
         if let Some(selected) = &selection {
-            reverse(line, selected, place, state.theme.reverse(), buf);
+            let style = state.theme.reverse();
+            reverse((line, taken), selected, place, style, buf);
         }
     }
-    ((row - first) as u16, col)
+    let col = col.saturating_sub(if row == 0 { sign } else { 0 });
+    let below = rows.len().saturating_sub(first + height);
+    ((row - first) as u16, col, (first, below))
 }
 
 /// Marks the selected part of a row; an empty selected line shows as one cell.
-fn reverse(line: &Line, selected: &Range<usize>, place: Rect, style: Style, buf: &mut Cells) {
+fn reverse(
+    (line, taken): (&Line, usize),
+    selected: &Range<usize>,
+    place: Rect,
+    style: Style,
+    buf: &mut Cells,
+) {
     let column = |byte: usize| {
         let after = line.cells.iter().find(|(at, _)| *at >= byte);
         after.map_or_else(
@@ -96,6 +151,7 @@ fn reverse(line: &Line, selected: &Range<usize>, place: Rect, style: Style, buf:
     }
     let from = column(selected.start.max(line.range.start));
     let to = column(selected.end).max(from + 1);
+    let (from, to) = (from.saturating_sub(taken), to.saturating_sub(taken));
     for x in from..to.min(usize::from(place.width)) {
         buf[(place.x + x as u16, place.y)].set_style(style);
     }

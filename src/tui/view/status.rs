@@ -10,6 +10,8 @@ use crate::protocol::{ContextGauge, Fault, Millis, Phase, QueueItem, Status};
 use crate::tui::keymap::Action;
 use crate::tui::state::State;
 
+/// Columns of a running command that are named.
+const COMMAND: usize = 48;
 /// Queue rows shown at most; the last one then says how many more wait.
 const QUEUE_ROWS: usize = 5;
 /// Column at which a queued text begins.
@@ -22,7 +24,8 @@ pub fn row(state: &State, now: Millis) -> Option<Row> {
         return Some(plain(state, "Closing", "writing what is left"));
     }
     match (state.phase(), status) {
-        (Phase::Asking, _) if state.asks.current().is_some() => None,
+        // While a question is open, Esc answers it: what else runs is said by the conversation.
+        _ if state.asks.current().is_some() => None,
         (Phase::Idle, _) | (_, None) => idle(state),
         (
             Phase::Retrying {
@@ -171,7 +174,12 @@ fn working(state: &State, status: &Status, phase: &Phase, now: Millis) -> Row {
         plan.current()
             .map(|(text, at)| (text.to_owned(), format!("{at}/{}", plan.items.len())))
     });
-    let (what, progress) = step.unwrap_or_else(|| (doing(phase).to_owned(), String::new()));
+    let command = state.transcript.running_command();
+    let doing = match command.filter(|_| matches!(phase, Phase::Tools)) {
+        Some(command) => format!("Running {}", shortened(&command, COMMAND)),
+        None => doing(phase).to_owned(),
+    };
+    let (what, progress) = step.unwrap_or((doing, String::new()));
     // Under 80 columns the step keeps its first words.
     let what = if state.is_narrow() {
         shortened(&what, 14)
