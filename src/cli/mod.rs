@@ -13,6 +13,7 @@ mod which;
 use clap::Parser;
 
 use crate::headless::exit;
+use crate::tui::term::sanitise::Safe;
 use arguments::{Arguments, Command};
 
 /// Runs the program with the process's own arguments; returns its exit code.
@@ -57,16 +58,29 @@ fn run(mut arguments: Arguments) -> u8 {
     }
 }
 
+/// A text, line by line, without what a terminal would obey or hide.
+pub(crate) fn for_terminal(text: &str) -> String {
+    let lines = Safe::lines(text);
+    let lines: Vec<&str> = lines.iter().map(Safe::as_str).collect();
+    lines.join("\n")
+}
+
 /// Prints a failure on stderr; returns the code it ends with.
 pub(crate) fn fail(sentence: impl std::fmt::Display, code: u8) -> u8 {
     use std::io::Write;
+    let sentence = for_terminal(&sentence.to_string());
     // Nobody is left to tell when stderr is gone.
     drop(writeln!(std::io::stderr(), "dunlin: {sentence}"));
     code
 }
 
-/// Prints on stdout; false if the reader is gone.
+/// Prints on stdout, as it is for a pipe or a file, cleaned for a terminal: titles, paths and findings
+/// hold what models and files said. False if the reader is gone.
 pub(crate) fn print(text: impl std::fmt::Display) -> bool {
-    use std::io::Write;
-    writeln!(std::io::stdout(), "{text}").is_ok()
+    use std::io::{IsTerminal, Write};
+    let mut out = std::io::stdout();
+    if out.is_terminal() {
+        return writeln!(out, "{}", for_terminal(&text.to_string())).is_ok();
+    }
+    writeln!(out, "{text}").is_ok()
 }

@@ -8,7 +8,7 @@ mod json;
 mod orders;
 mod text;
 
-use std::io::{self, Write};
+use std::io::{self, IsTerminal, Write};
 
 use crate::protocol::link::{Inbox, OpSender};
 use crate::protocol::{Delivery, Event, Fault, FaultKind, Op, PromptInput, QueueState, TurnEnd};
@@ -21,6 +21,9 @@ pub enum Format {
     /// One JSON object a line on stdout.
     Json,
 }
+
+/// Takes out of a text what a terminal would obey or hide, line by line.
+pub type Clean = fn(&str) -> String;
 
 /// What a run is to do.
 #[derive(Debug, Clone, PartialEq)]
@@ -67,10 +70,15 @@ trait Printer {
 }
 
 /// Runs one task and everything queued behind it; returns the exit code. With orders it runs until
-/// standard input has ended and nothing is left to do.
-pub async fn run(task: Task, talk: Talk, ops: OpSender, mut events: Inbox) -> u8 {
+/// standard input has ended and nothing is left to do. `clean` is what text goes through on its way to
+/// a terminal.
+pub async fn run(task: Task, talk: Talk, ops: OpSender, mut events: Inbox, clean: Clean) -> u8 {
     let mut printer: Box<dyn Printer + Send> = match talk.format {
-        Format::Text => Box::new(text::TextPrinter::new(io::stdout(), io::stderr())),
+        Format::Text => {
+            let (out, err) = (io::stdout(), io::stderr());
+            let terminal = out.is_terminal();
+            Box::new(text::TextPrinter::new(out, err, clean, terminal))
+        }
         Format::Json => Box::new(json::JsonPrinter::new(io::stdout())),
     };
     let mut orders = talk.orders.then(|| orders::listen(io::stdin()));
@@ -111,8 +119,11 @@ pub async fn run(task: Task, talk: Talk, ops: OpSender, mut events: Inbox) -> u8
                 drop(printer.end());
                 return run.code;
             }
+            let refused = run.closed_to_us.take().map(|error| Event::Error { error });
             // A reader that went away (`| head`) is a wish to stop.
-            if printer.event(&event).is_err() {
+            if printer.event(&event).is_err()
+                || refused.is_some_and(|event| printer.event(&event).is_err())
+            {
                 drop(run.ops.send(Op::Close));
                 return exit::ERROR;
             }
@@ -164,6 +175,8 @@ struct Run {
     open: bool,
     input: Input,
     orders: bool,
+    /// To be printed: why the session can only be looked at.
+    closed_to_us: Option<Fault>,
 }
 
 impl Run {
@@ -187,6 +200,7 @@ impl Run {
                 Input::Taken
             },
             orders: talk.orders,
+            closed_to_us: None,
         }
     }
 
@@ -214,11 +228,19 @@ impl Run {
     /// Follows the session; true when there is nothing left to do.
     fn follow(&mut self, event: &Event) -> bool {
         match event {
-            Event::SessionStarted { writable, .. } => {
+            Event::SessionStarted {
+                writable, session, ..
+            } => {
                 self.open = true;
                 match self.task.take() {
                     Some(_) if !writable => {
                         self.code = exit::ERROR;
+                        let sentence = format!(
+                            "The session {} is open in another dunlin, so nothing can be said in it.",
+                            session.id
+                        );
+                        let hint = "Close it there, or begin a new session.";
+                        self.closed_to_us = Some(Fault::new(FaultKind::BadRequest, sentence, hint));
                         return true;
                     }
                     Some(Task::Prompt(input)) => {
@@ -303,10 +325,10 @@ pub const fn code_of(reason: TurnEnd) -> u8 {
 }
 
 /// A failure before there was an agent, in the form that was asked for.
-pub fn print_fault(format: Format, fault: &Fault) {
+pub fn print_fault(format: Format, fault: &Fault, clean: Clean) {
     // Nobody is left to tell when even this cannot be printed.
     drop(match format {
-        Format::Text => writeln!(io::stderr(), "dunlin: {fault}"),
+        Format::Text => writeln!(io::stderr(), "dunlin: {}", clean(&fault.to_string())),
         Format::Json => json::JsonPrinter::new(io::stdout()).event(&Event::Error {
             error: fault.clone(),
         }),

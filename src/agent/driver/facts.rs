@@ -1,7 +1,5 @@
 //! Answers about the session's surroundings: permission rules with who wrote them, disk use,
-//! snapshots. Taking a grant back is here too.
-
-use std::path::Path;
+//! snapshots, the bytes of pictures. Taking a grant back is here too.
 
 use super::{Agent, Back};
 use crate::config::used::RuleAction;
@@ -12,6 +10,9 @@ use crate::tools::file::human as size;
 
 /// Owners whose rules are answers of the user, in the order in which they are listed.
 const GRANTED: [&str; 2] = ["session", crate::config::grants::OWNER];
+
+/// Bytes of a picture or document that are handed to a screen at most.
+const MOST_FILE: u64 = 32 << 20;
 
 impl Agent {
     /// Announces the rules in force: what was granted first.
@@ -60,12 +61,6 @@ impl Agent {
         self.list_permissions();
     }
 
-    /// Of what a prompt mentions with `@` goes along what is in the worktree: a front end cannot
-    /// know whether a word is a path.
-    pub(super) fn keep_mentions(&self, input: &mut PromptInput) {
-        mentions_in(&self.ports.worktree, input);
-    }
-
     /// The bytes of pictures and documents live in the blob store, whatever becomes of the file.
     pub(super) fn keep_media(&self, input: &mut PromptInput) {
         for file in &mut input.files {
@@ -88,6 +83,26 @@ impl Agent {
                 Err(error) => tracing::warn!(path, error, "a picture was not kept"),
             }
         }
+    }
+
+    /// Announces the bytes of a picture or document, read beside.
+    pub(super) fn read_file(&self, source: FileSource) {
+        let project = self.ports.project.clone();
+        let root = self.ports.worktree.clone();
+        let back = self.active.back.clone();
+        self.ports.beside(move || {
+            let path = match &source {
+                FileSource::Blob(blob) => project.blobs().path(blob).ok(),
+                FileSource::Path(path) => Some(root.join(path)),
+            };
+            // Devices and pipes have no end; what is too large is no picture that anyone looks at.
+            let fits = |path: &std::path::PathBuf| {
+                std::fs::metadata(path).is_ok_and(|data| data.is_file() && data.len() <= MOST_FILE)
+            };
+            let bytes = path.filter(fits).and_then(|path| std::fs::read(path).ok());
+            let bytes = bytes.map(bytes::Bytes::from);
+            drop(back.send(Back::Event(Event::FileRead { source, bytes })));
+        });
     }
 
     /// Announces facts that take a look at the disk.
@@ -126,51 +141,5 @@ impl Agent {
             facts.push(("trusted".to_owned(), trusted.to_owned()));
             drop(back.send(Back::Event(Event::Facts { facts })));
         });
-    }
-}
-
-fn mentions_in(worktree: &Path, input: &mut PromptInput) {
-    let PromptInput { text, files } = input;
-    files.retain(|file| match &file.source {
-        FileSource::Path(path) if text.contains(&format!("@{}", file.name)) => {
-            let found = (worktree.join(path).canonicalize(), worktree.canonicalize());
-            matches!(found, (Ok(full), Ok(root)) if full.starts_with(&root))
-        }
-        _ => true,
-    });
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::protocol::FilePart;
-
-    #[test]
-    fn only_mentions_that_exist_in_the_worktree_go_along() {
-        let folder = tempfile::tempdir().expect("a folder");
-        std::fs::create_dir(folder.path().join("src")).expect("a folder");
-        std::fs::write(folder.path().join("src/a.rs"), "fn a() {}").expect("a file");
-        let part = |name: &str, path: &str| FilePart {
-            mime: "text/plain".to_owned(),
-            name: name.to_owned(),
-            source: FileSource::Path(path.to_owned()),
-        };
-        let mut input = PromptInput {
-            text: "@src/a.rs:1-2, @src, @nobody and @../x; [gone.png]".to_owned(),
-            files: vec![
-                part("src/a.rs:1-2", "src/a.rs"),
-                part("src", "src"),
-                part("nobody", "nobody"),
-                part("../x", ".."),
-                part("gone.png", "/nowhere/gone.png"),
-            ],
-        };
-        mentions_in(folder.path(), &mut input);
-        let names: Vec<&str> = input.files.iter().map(|f| f.name.as_str()).collect();
-        assert_eq!(
-            names,
-            ["src/a.rs:1-2", "src", "gone.png"],
-            "what was attached otherwise is not judged here"
-        );
     }
 }

@@ -22,7 +22,6 @@ impl Agent {
                 mut input,
                 delivery,
             } => {
-                self.keep_mentions(&mut input);
                 self.keep_media(&mut input);
                 self.input(Input::Prompt { input, delivery });
             }
@@ -107,6 +106,7 @@ impl Agent {
             Op::Export { format, path } if format == "context" => self.export_context(path),
             Op::Export { format, path } => self.export(&format, path),
             Op::ReadOutput(part) => self.read_output(part),
+            Op::ReadFile(source) => self.read_file(source),
             Op::ListPermissions => self.list_permissions(),
             Op::RevokePermission {
                 owner,

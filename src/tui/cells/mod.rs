@@ -161,7 +161,8 @@ impl Cell {
             Self::Call(cell) => cell.facts.output.total > 0,
             Self::Compaction(cell) => !cell.summary.trim().is_empty(),
             Self::Retry(cell) => !cell.error.message.trim().is_empty(),
-            Self::Answer(_) | Self::File(_) | Self::Notice(_) | Self::Failure(_) => false,
+            Self::File(cell) => cell.is_picture(),
+            Self::Answer(_) | Self::Notice(_) | Self::Failure(_) => false,
         }
     }
 

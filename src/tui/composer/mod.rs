@@ -8,7 +8,6 @@ pub mod buffer;
 pub mod burst;
 pub mod history;
 pub mod layout;
-mod mentions;
 pub mod offers;
 pub mod popup;
 mod undo;
@@ -16,7 +15,7 @@ pub mod vim;
 
 use unicode_width::UnicodeWidthStr;
 
-use attach::{Chip, Picture};
+use attach::{Chip, Picture, mime};
 use buffer::{Buffer, CHIP_BASE, Row, chip_id};
 use burst::Burst;
 use history::History;
@@ -24,7 +23,7 @@ use offers::Offers;
 use popup::Popup;
 use vim::{Mode, Vim};
 
-use crate::protocol::{FileSource, PromptInput};
+use crate::protocol::{FilePart, FileSource, PromptInput};
 
 /// A paste of more characters becomes a chip.
 const CHIP_CHARS: usize = 1_000;
@@ -47,8 +46,7 @@ pub struct Composer {
     /// Commands and skills that can be completed.
     pub offers: Offers,
     chips: Vec<Chip>,
-    mentions: Vec<String>,
-    /// Texts that were put aside, the newest last.
+    /// Texts put aside, the newest last.
     stash: Vec<String>,
     /// The start of a token whose list the user closed: it stays closed.
     closed_at: Option<usize>,
@@ -160,9 +158,8 @@ impl Composer {
                     // A skill is named in the text.
                     debug_assert!(!path.is_empty());
                 }
-                FileSource::Path(path) if !input.text.contains(&format!("[{}]", file.name)) => {
-                    self.mention(path);
-                }
+                // A file is mentioned in the text.
+                FileSource::Path(_) if !input.text.contains(&format!("[{}]", file.name)) => {}
                 source => self.chips.push(Chip::Picture(Picture {
                     name: file.name.clone(),
                     mime: file.mime.clone(),
@@ -199,7 +196,6 @@ impl Composer {
         }
         self.popup = None;
         self.closed_at = None;
-        self.mentions.clear();
         if self.stash.is_empty() {
             self.chips.clear();
         }
@@ -209,8 +205,7 @@ impl Composer {
     /// The prompt that is written now, left in place.
     pub fn peek(&self) -> PromptInput {
         let text = self.expanded();
-        let typed = self.buffer.text().replace(|c| chip_id(c).is_some(), " ");
-        let mut files = mentions::files(&typed, &self.mentions);
+        let mut files = mentioned(&text);
         files.extend(self.offers.named(&text));
         let signs = self.buffer.text().chars().filter_map(chip_id);
         files.extend(signs.filter_map(|id| match self.chips.get(id)? {
@@ -220,14 +215,28 @@ impl Composer {
         PromptInput { text, files }
     }
 
-    /// Remembers that the user chose this file: a path with blanks is known no other way.
-    pub fn mention(&mut self, path: &str) {
-        if path.contains(char::is_whitespace) && !self.mentions.iter().any(|m| m == path) {
-            self.mentions.push(path.to_owned());
+    /// Makes text of the paste that the cursor stands on; false if it stands on none.
+    pub fn open_chip(&mut self) -> bool {
+        let at = self.buffer.cursor();
+        let sign = self
+            .buffer
+            .text()
+            .get(at..)
+            .and_then(|rest| rest.chars().next());
+        let Some((sign, id)) = sign.and_then(|sign| Some((sign, chip_id(sign)?))) else {
+            return false;
+        };
+        let Some(Chip::Text(text)) = self.chips.get(id).cloned() else {
+            return false;
+        };
+        if text.chars().any(|c| chip_id(c).is_some()) {
+            return false;
         }
+        self.buffer.replace(at..at + sign.len_utf8(), &text);
+        true
     }
 
-    /// Puts the text aside, on top of what lies there already; false if there is none.
+    /// Puts the text aside; false if there is none.
     pub fn stash(&mut self) -> bool {
         if self.buffer.is_empty() {
             return false;
@@ -241,7 +250,7 @@ impl Composer {
         true
     }
 
-    /// Brings back what was put aside last; false if there is nothing.
+    /// Brings the text back that was put aside last; false if there is none.
     pub fn unstash(&mut self) -> bool {
         match self.stash.pop() {
             Some(text) => {
@@ -280,6 +289,29 @@ impl Composer {
     }
 }
 
+/// The files that a text names with `@`. Whether they are there is looked at before it is sent.
+fn mentioned(text: &str) -> Vec<FilePart> {
+    let mut files: Vec<FilePart> = Vec::new();
+    for word in text.split_whitespace() {
+        let word = word.trim_start_matches(['(', '[', '{', '"', '\'', '`', '<', '“', '‘', '«']);
+        let Some(word) = word.strip_prefix('@') else {
+            continue;
+        };
+        let end = |c: char| ",.;:!?)]}\"'`>”’»…".contains(c);
+        let word = word.trim_end_matches(end);
+        let path = word.split_once(':').map_or(word, |(path, _)| path);
+        let path = path.trim_end_matches('/');
+        if !path.is_empty() && !files.iter().any(|f| f.name == word) {
+            files.push(FilePart {
+                mime: mime(path).to_owned(),
+                name: word.to_owned(),
+                source: FileSource::Path(path.to_owned()),
+            });
+        }
+    }
+    files
+}
+
 /// The character that stands for a chip.
 fn chip_sign(id: usize) -> Option<char> {
     let code = u32::try_from(id).ok()?.checked_add(CHIP_BASE)?;
@@ -316,27 +348,42 @@ mod tests {
     }
 
     #[test]
-    fn texts_that_were_put_aside_come_back_one_by_one_the_newest_first() {
+    fn files_are_named_with_or_without_lines_and_signs_around_them() {
         let mut composer = Composer::default();
-        for text in ["first", "second"] {
+        composer
+            .buffer
+            .insert("@src/a.rs:10-40, (see @b.md) and me@x.org @src/a.rs? `@docs/`");
+        let files = composer.take().files;
+        let names: Vec<&str> = files.iter().map(|f| f.name.as_str()).collect();
+        assert_eq!(names, ["src/a.rs:10-40", "b.md", "src/a.rs", "docs/"]);
+        assert_eq!(files[0].source, FileSource::Path("src/a.rs".to_owned()));
+    }
+
+    #[test]
+    fn texts_put_aside_come_back_the_newest_first() {
+        let mut composer = Composer::default();
+        for text in ["one", "two"] {
             composer.buffer.insert(text);
             assert!(composer.stash());
         }
-        assert!(composer.unstash());
-        assert_eq!(composer.take().text, "second");
-        assert!(composer.unstash());
-        assert_eq!(composer.take().text, "first");
+        for text in ["two", "one"] {
+            assert!(composer.unstash());
+            assert_eq!(composer.buffer.take(), text);
+        }
         assert!(!composer.unstash());
     }
 
     #[test]
-    fn what_a_long_paste_mentions_is_no_mention_of_the_users() {
+    fn a_paste_under_the_cursor_becomes_text() {
         let mut composer = Composer::default();
-        composer.buffer.insert("see @src/a.rs ");
-        composer.paste(&"at @types/node (index.js)\n".repeat(20));
-        let files = composer.take().files;
-        let names: Vec<&str> = files.iter().map(|f| f.name.as_str()).collect();
-        assert_eq!(names, ["src/a.rs"]);
+        let long = "line\n".repeat(30);
+        composer.paste(&long);
+        assert!(!composer.open_chip(), "the cursor stands behind it");
+        composer.buffer.left();
+        assert!(composer.open_chip());
+        assert_eq!(composer.buffer.text(), long);
+        composer.buffer.undo();
+        assert_eq!(composer.expanded(), long);
     }
 
     #[test]

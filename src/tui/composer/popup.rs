@@ -6,7 +6,6 @@
 
 use std::ops::Range;
 
-use super::mentions;
 use super::offers::Offers;
 use crate::tui::command;
 use crate::tui::fuzzy;
@@ -235,19 +234,7 @@ fn commands(query: &str, offers: &Offers) -> Vec<Item> {
     matching(query, &table)
 }
 
-/// True if a word of the text begins so: letters scattered over a sentence say nothing.
-fn has_word(text: &str, query: &str) -> bool {
-    let mut words = text.split(|c: char| !c.is_alphanumeric());
-    words.any(|word| word.to_lowercase().starts_with(query))
-}
-
-/// The range of lines that was typed behind a path, with its colon: `:10-40`.
-pub fn lines_of(token: &str) -> Option<&str> {
-    let at = token.rfind(':')?;
-    mentions::is_range(token.get(at + 1..)?).then(|| &token[at..])
-}
-
-/// The entries whose names, or else words of whose descriptions, match; best first.
+/// The entries whose names, or else whose descriptions, match; best first.
 fn matching(query: &str, table: &[(&str, &str)]) -> Vec<Item> {
     let names: Vec<&str> = table.iter().map(|row| row.0).collect();
     let mut items: Vec<Item> = fuzzy::rank(query, &names, MOST)
@@ -260,10 +247,13 @@ fn matching(query: &str, table: &[(&str, &str)]) -> Vec<Item> {
     if !query.is_empty() {
         // A beginning is what most people type: such names go before scattered matches.
         items.sort_by_key(|item| !item.name.starts_with(query));
+        // Descriptions match by the beginnings of their words: letters strewn over a sentence would
+        // offer a command that nobody meant.
         let query = query.to_lowercase();
-        let found = |(_, says): &&(&str, &str)| query.len() > 2 && has_word(says, &query);
-        for (name, says) in table.iter().filter(found) {
-            if !items.iter().any(|item| item.name == *name) {
+        for (name, says) in table.iter().filter(|_| query.len() > 2) {
+            let begins = |word: &str| word.to_lowercase().starts_with(&query);
+            let words = says.split(|c: char| !c.is_alphanumeric());
+            if words.into_iter().any(begins) && !items.iter().any(|item| item.name == *name) {
                 items.push(item(name, says));
             }
         }
@@ -306,7 +296,9 @@ mod tests {
             names("window", &[]).contains(&"context".to_owned()),
             "descriptions count"
         );
-        assert_eq!(names("foo", &[]), Vec::<String>::new(), "by words only");
+        for mistyped in ["foo", "modle"] {
+            assert_eq!(names(mistyped, &[]), Vec::<String>::new(), "{mistyped}");
+        }
     }
 
     #[test]

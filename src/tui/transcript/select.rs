@@ -6,7 +6,7 @@ use std::cmp::Ordering;
 
 use super::layouts::Layouts;
 use super::{Look, Transcript, is_hidden};
-use crate::tui::cells::{Cell, Outcome};
+use crate::tui::cells::Cell;
 use crate::tui::scroll::anchor::{Unit, Units as _};
 use crate::tui::scroll::select::{self, Place, Selection};
 
@@ -149,7 +149,7 @@ impl Transcript {
             for part in 0..parts.max(1) {
                 let (gap, rows) = layouts.spaced(Unit { cell, part });
                 text.extend(std::iter::repeat_n('\n', gap));
-                for row in rows.iter() {
+                for row in rows.iter().filter(|row| row.picture.is_none()) {
                     text.push_str(row.line.as_str().trim_end());
                     text.push('\n');
                 }
@@ -162,20 +162,6 @@ impl Transcript {
     pub fn plain_text(&mut self, width: u16) -> String {
         let theme = self.theme.clone().unwrap_or_default();
         self.plain(width, &Look::new(&theme, 0))
-    }
-
-    /// The first line of the newest command that runs.
-    pub fn running_command(&self) -> Option<String> {
-        let runs = |cell: &Cell| match cell {
-            Cell::Exec(exec) if exec.facts.outcome == Outcome::Running => {
-                exec.facts.title.lines().next().map(str::to_owned)
-            }
-            _ => None,
-        };
-        let newest = self.list.iter().rev().take(20);
-        newest
-            .filter_map(|entry| runs(&entry.cell))
-            .find(|title| !title.trim().is_empty())
     }
 
     /// The last thing the assistant said, as Markdown.

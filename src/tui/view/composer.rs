@@ -33,10 +33,19 @@ pub fn draw(state: &State, area: Rect, buf: &mut Cells) -> Option<Position> {
     } else {
         (theme.glyphs.prompt, theme.accent())
     };
-    let sign = |glyph: &str, style: Style, buf: &mut Cells| {
-        let room = usize::from(area.width.saturating_sub(margin));
-        buf.set_stringn(area.x + margin, area.y, glyph, room, style);
+    let window = window(state, area.height);
+    let (glyph, style) = if window.above > 0 {
+        (theme.glyphs.hidden, theme.dim())
+    } else {
+        (glyph, style)
     };
+    buf.set_stringn(
+        area.x + margin,
+        area.y,
+        glyph,
+        usize::from(area.width.saturating_sub(margin)),
+        style,
+    );
     let left = (area.x + margin + 2).min(area.right());
     let inner = Rect {
         x: left,
@@ -44,101 +53,94 @@ pub fn draw(state: &State, area: Rect, buf: &mut Cells) -> Option<Position> {
         ..area
     };
     if state.composer.is_empty() {
-        sign(glyph, style, buf);
         if !state.has_begun() {
             let hint = Row::new().fixed("Ask, or describe a change", theme.dim());
             hint.draw(inner, buf);
         }
         return Some(Position::new(left.min(area.right() - 1), area.y));
     }
-    let (row, col, hidden) = text(state, inner, buf);
-    if hidden.0 == 0 {
-        sign(glyph, style, buf);
+    let (row, col) = text(state, inner, &window, buf);
+    hidden_rows(state, area, &window, buf);
+    // The `!` of a shell command is the sign before it.
+    let col = if shell && window.above == 0 && row == 0 {
+        col.checked_sub(1).map_or(-2, |col| col as isize)
     } else {
-        sign(theme.glyphs.hidden, theme.dim(), buf);
-        let mark = counted(hidden.0, "above");
-        mark_right(state, &mark, Rect { height: 1, ..inner }, buf);
-    }
-    if hidden.1 > 0 && area.height > 1 {
-        let last = Rect {
-            y: area.bottom() - 1,
-            height: 1,
-            ..inner
-        };
-        mark_right(state, &counted(hidden.1, "below"), last, buf);
-    }
-    let x = (usize::from(left) + col).min(usize::from(area.right()) - 1);
+        col as isize
+    };
+    let x = usize::from(left).saturating_add_signed(col);
+    let x = x.min(usize::from(area.right()) - 1);
     Some(Position::new(x as u16, area.y + row))
 }
 
-/// The word in the hairline over a shell command.
-pub fn label(state: &State, line: Rect, buf: &mut Cells) {
-    if state.composer.is_shell() && line.width >= 20 {
-        let at = line.x + if state.is_narrow() { 2 } else { 4 };
-        buf.set_string(at, line.y, " shell ", state.theme.amber());
-    }
+/// What of the text is on screen.
+struct Window {
+    rows: Vec<Line>,
+    /// The cursor's row and column.
+    cursor: (usize, usize),
+    /// Rows hidden above and below.
+    above: usize,
+    below: usize,
 }
 
-/// `19 rows above`.
-fn counted(rows: usize, place: &str) -> String {
-    let noun = if rows == 1 { "row" } else { "rows" };
-    format!("{rows} {noun} {place}")
-}
-
-/// Says at the right edge of a row that there is more text than is shown.
-fn mark_right(state: &State, mark: &str, row: Rect, buf: &mut Cells) {
-    let width = mark.len() as u16 + 2;
-    if row.width > width + 8 {
-        let at = Rect {
-            x: row.right() - width,
-            width,
-            ..row
-        };
-        super::clear(at, buf);
-        Row::new().right(mark, state.theme.dim()).draw(at, buf);
-    }
-}
-
-/// Draws the rows around the cursor; gives its row and column, and how many rows are hidden above
-/// and below.
-fn text(state: &State, area: Rect, buf: &mut Cells) -> (u16, usize, (usize, usize)) {
-    let buffer = &state.composer.buffer;
+fn window(state: &State, height: u16) -> Window {
     let rows = state.composer.rows(state.composer_width());
-    let (row, col) = position(&rows, buffer.cursor());
+    let cursor = position(&rows, state.composer.buffer.cursor());
+    let height = usize::from(height);
+    let above = (cursor.0 + 1).saturating_sub(height);
+    Window {
+        below: rows.len().saturating_sub(above + height),
+        rows,
+        cursor,
+        above,
+    }
+}
+
+/// Says at the right edge how much of a long text is above and below, where it leaves room.
+fn hidden_rows(state: &State, area: Rect, window: &Window, buf: &mut Cells) {
+    let margin = if state.is_narrow() { 0 } else { 2 };
+    let edges = [
+        (window.above, "above", area.y),
+        (window.below, "below", area.bottom().saturating_sub(1)),
+    ];
+    for (count, word, y) in edges.into_iter().filter(|edge| edge.0 > 0) {
+        let rows = if count == 1 { "row" } else { "rows" };
+        let text = format!("  {count} {rows} {word}");
+        let width = text.len() as u16;
+        let x = area.right().saturating_sub(margin + width).max(area.x);
+        let free = (x..area.right()).all(|x| buf[(x, y)].symbol() == " ");
+        if free {
+            buf.set_stringn(x, y, &text, usize::from(width), state.theme.dim());
+        }
+    }
+}
+
+/// Draws the rows around the cursor; gives its row and column.
+fn text(state: &State, area: Rect, window: &Window, buf: &mut Cells) -> (u16, usize) {
+    let buffer = &state.composer.buffer;
+    let (row, col) = window.cursor;
     let height = usize::from(area.height);
-    let first = (row + 1).saturating_sub(height);
+    let first = window.above;
     let selection = state.composer.selection();
-    // The sign before a shell command is the `!` that was typed.
-    let sign = usize::from(state.composer.is_shell());
-    for (at, line) in rows.iter().skip(first).take(height).enumerate() {
+    for (at, line) in window.rows.iter().skip(first).take(height).enumerate() {
         let text = buffer.text().get(line.range.clone()).unwrap_or_default();
+        let shell = state.composer.is_shell() && at + first == 0;
+        let text = text.get(usize::from(shell)..).unwrap_or_default();
         let y = area.y + at as u16;
         let place = Rect {
             y,
             height: 1,
             ..area
         };
-        let taken = if first + at == 0 { sign } else { 0 };
-        let shown = text.get(taken..).unwrap_or_default();
-        line_row(state, shown).draw(place, buf);
+        line_row(state, text).draw(place, buf);
         if let Some(selected) = &selection {
-            let style = state.theme.reverse();
-            reverse((line, taken), selected, place, style, buf);
+            reverse(line, selected, place, state.theme.reverse(), buf);
         }
     }
-    let col = col.saturating_sub(if row == 0 { sign } else { 0 });
-    let below = rows.len().saturating_sub(first + height);
-    ((row - first) as u16, col, (first, below))
+    ((row - first) as u16, col)
 }
 
 /// Marks the selected part of a row; an empty selected line shows as one cell.
-fn reverse(
-    (line, taken): (&Line, usize),
-    selected: &Range<usize>,
-    place: Rect,
-    style: Style,
-    buf: &mut Cells,
-) {
+fn reverse(line: &Line, selected: &Range<usize>, place: Rect, style: Style, buf: &mut Cells) {
     let column = |byte: usize| {
         let after = line.cells.iter().find(|(at, _)| *at >= byte);
         after.map_or_else(
@@ -151,7 +153,6 @@ fn reverse(
     }
     let from = column(selected.start.max(line.range.start));
     let to = column(selected.end).max(from + 1);
-    let (from, to) = (from.saturating_sub(taken), to.saturating_sub(taken));
     for x in from..to.min(usize::from(place.width)) {
         buf[(place.x + x as u16, place.y)].set_style(style);
     }

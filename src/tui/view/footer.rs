@@ -41,6 +41,16 @@ pub fn notice(state: &State, width: usize) -> Vec<Row> {
     rows
 }
 
+/// A notice of one row with the numbers beside it, if both fit.
+pub fn beside(state: &State, notice: &Row, width: usize) -> Row {
+    let row = right_side(state, notice.clone());
+    if row.wanted() <= width {
+        row
+    } else {
+        notice.clone()
+    }
+}
+
 /// The row.
 pub fn row(state: &State) -> Row {
     let row = if state.is_running() && !state.composer.is_empty() && !state.is_narrow() {

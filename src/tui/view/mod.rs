@@ -121,20 +121,21 @@ pub fn draw(state: &mut State, buf: &mut Buffer, now: Millis) -> Drawn {
             .map(|status| status.context)
             .unwrap_or_default();
         status::context_line(state, gauge, line, buf);
-        if sheet.is_none() {
-            composer::label(state, line, buf);
-        }
     }
     drawn.cursor = match &sheet {
         Some(sheet) => sheet.draw(state, inset(places.bottom, margin), buf),
         None => composer::draw(state, places.bottom, buf),
     };
     if let Some(at) = places.footer {
-        if notice.is_empty() {
-            footer::row(state).draw(inset(at, margin), buf);
+        let at = inset(at, margin);
+        match notice.as_slice() {
+            [] => footer::row(state).draw(at, buf),
+            [only] => footer::beside(state, only, width).draw(at, buf),
+            several => {
+                let skip = several.len().saturating_sub(usize::from(at.height));
+                rows(&several[skip..], at, buf);
+            }
         }
-        let skip = notice.len().saturating_sub(usize::from(at.height));
-        rows(&notice[skip..], inset(at, margin), buf);
     }
     let mut animating = animating || moves(state);
     if let Some(top) = state.overlays.last().filter(|_| sheet.is_none()) {

@@ -10,8 +10,6 @@ use crate::protocol::{ContextGauge, Fault, Millis, Phase, QueueItem, Status};
 use crate::tui::keymap::Action;
 use crate::tui::state::State;
 
-/// Columns of a running command that are named.
-const COMMAND: usize = 48;
 /// Queue rows shown at most; the last one then says how many more wait.
 const QUEUE_ROWS: usize = 5;
 /// Column at which a queued text begins.
@@ -174,12 +172,14 @@ fn working(state: &State, status: &Status, phase: &Phase, now: Millis) -> Row {
         plan.current()
             .map(|(text, at)| (text.to_owned(), format!("{at}/{}", plan.items.len())))
     });
-    let command = state.transcript.running_command();
-    let doing = match command.filter(|_| matches!(phase, Phase::Tools)) {
-        Some(command) => format!("Running {}", shortened(&command, COMMAND)),
-        None => doing(phase).to_owned(),
-    };
-    let (what, progress) = step.unwrap_or((doing, String::new()));
+    let (what, progress) = step.unwrap_or_else(|| {
+        let command = matches!(phase, Phase::Tools).then(|| state.transcript.running());
+        let named = command
+            .flatten()
+            .map(|command| format!("Running {}", shortened(command.as_str(), 40)));
+        let what = named.unwrap_or_else(|| doing(phase).to_owned());
+        (what, String::new())
+    });
     // Under 80 columns the step keeps its first words.
     let what = if state.is_narrow() {
         shortened(&what, 14)
@@ -352,5 +352,8 @@ pub fn context_line(state: &State, gauge: ContextGauge, area: Rect, buf: &mut Bu
             (theme.glyphs.free, theme.dim())
         };
         buf.set_string(area.x + x as u16, area.y, glyph, style);
+    }
+    if state.composer.is_shell() && state.asks.current().is_none() && area.width > 20 {
+        buf.set_string(area.x + 2, area.y, " shell ", theme.amber());
     }
 }

@@ -3,5 +3,7 @@
 mod doctor;
 mod exec;
 mod keys;
+mod proxies;
+mod safety;
 mod stored;
 mod switch;

@@ -351,11 +351,11 @@ fn a_shell_command_has_its_sign_once_and_a_word_in_the_line_above() {
     world.tui.type_text("!ls -l");
     let screen = world.tui.screen();
     assert!(screen.contains("  ! ls -l\n"), "{screen}");
-    assert!(screen.contains("── shell ──"), "{screen}");
+    assert!(screen.contains("─ shell ─"), "{screen}");
     let cursor = world.tui.drawn().cursor.expect("a cursor");
     assert_eq!(cursor.x, 4 + "ls -l".len() as u16);
     world.tui.press("ctrl+u");
-    assert!(!world.tui.screen().contains("── shell"));
+    assert!(!world.tui.screen().contains("─ shell ─"));
 }
 
 #[test]

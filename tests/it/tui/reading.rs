@@ -90,9 +90,22 @@ fn the_fold_key_means_what_is_on_screen_not_what_is_below_it() {
 fn what_hides_nothing_has_no_fold() {
     let (mut world, message) = world();
     command(&mut world, message, "true", "one", 0);
-    let before = world.tui.screen();
+    let conversation = |world: &mut World| -> Vec<String> {
+        let screen = world.tui.screen();
+        screen.lines().take(34).map(str::to_owned).collect()
+    };
+    let before = conversation(&mut world);
+    assert!(before.iter().any(|row| row.contains("│ one")));
     world.tui.press("ctrl+e");
-    assert_eq!(world.tui.screen(), before);
+    assert_eq!(conversation(&mut world), before);
+    command(&mut world, message, "false", &lines(50), 1);
+    world.tui.screen();
+    world.tui.press("ctrl+e");
+    assert!(
+        conversation(&mut world)
+            .iter()
+            .any(|row| row.contains("line 44"))
+    );
 }
 
 #[test]
