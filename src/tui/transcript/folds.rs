@@ -12,6 +12,9 @@ use crate::tui::cells::Cell;
 use crate::tui::scroll::anchor::Unit;
 use crate::tui::text::Row;
 
+/// A cell's layout.
+type Rows = Arc<[Row]>;
+
 impl Transcript {
     /// Folds or unfolds the cell at a row of the last area (0 is its first row); true if it did.
     pub fn toggle_fold_at(&mut self, row: u16) -> bool {
@@ -93,7 +96,7 @@ impl Transcript {
     }
 
     /// A cell's rows folded and unfolded; none if it knows no fold.
-    fn both(&mut self, at: usize) -> Option<(Arc<[Row]>, Arc<[Row]>)> {
+    fn both(&mut self, at: usize) -> Option<(Rows, Rows)> {
         let entry = self.list.get(at).filter(|entry| entry.cell.can_unfold())?;
         let unit = Unit {
             cell: entry.id,
@@ -120,7 +123,7 @@ impl Transcript {
 
 impl Layouts<'_> {
     /// A cell's rows as if its fold stood so.
-    fn turned(&mut self, at: usize, unit: Unit, on: bool) -> Arc<[Row]> {
+    fn turned(&mut self, at: usize, unit: Unit, on: bool) -> Rows {
         let turn = |layouts: &mut Self, on| {
             let entry = layouts.list.get_mut(at);
             entry.map(|entry| std::mem::replace(&mut entry.turned, on))
