@@ -365,6 +365,7 @@ impl Plain {
                 open.field = Some(Field {
                     purpose,
                     text: Buffer::default(),
+                    problem: "",
                 });
                 self.print(sentence);
             }

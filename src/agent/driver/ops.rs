@@ -69,7 +69,7 @@ impl Agent {
             Op::SetModel(model) => self.choose_model(&model),
             Op::SetEffort(effort) => {
                 self.ports.config.effort = effort;
-                self.notice(NoticeLevel::Info, "The next request uses this effort.");
+                self.input(Input::SetEffort(effort));
             }
             Op::SetAgent(agent) => self.choose_agent(agent),
             Op::Rename(title) => self.input(Input::Titled(title)),

@@ -117,10 +117,11 @@ impl UndoView {
             );
         }
         for file in self.files.iter().skip(self.top) {
+            // Nothing has been done yet: no tick.
             let (glyph, style) = if file.conflict {
                 (theme.glyphs.warn, theme.amber())
             } else {
-                (theme.glyphs.done, theme.good())
+                (theme.glyphs.note, theme.dim())
             };
             let row = Row::new()
                 .gap(2)
@@ -128,12 +129,15 @@ impl UndoView {
                 .gap(1)
                 .text(&file.path, theme.default());
             rows.push(row.gap(3).text(
-                &file.action,
+                &coming(&file.action),
                 if file.conflict { style } else { theme.dim() },
             ));
         }
         draw_rows(rows.iter(), frame.body, buf);
-        let hints = [(Action::ListAccept, does), (Action::ListDown, "down")];
+        let mut hints = vec![(Action::ListAccept, does)];
+        if self.files.len() + 2 > usize::from(frame.body.height) {
+            hints.push((Action::ListDown, "down"));
+        }
         footer(state, &hints, Action::ListClose).draw(frame.footer, buf);
         None
     }
@@ -155,4 +159,12 @@ fn wrapped(text: &str, width: usize) -> Vec<String> {
         }
     }
     lines
+}
+
+/// What is going to happen to a file: the agent names it as if it were done.
+fn coming(action: &str) -> String {
+    match action {
+        "restored" | "removed" | "merged" => format!("will be {action}"),
+        why => why.to_owned(),
+    }
 }

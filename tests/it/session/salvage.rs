@@ -58,7 +58,9 @@ fn a_session_whose_facts_are_damaged_gets_them_back_from_its_row_or_its_messages
         // the facts are in the journal again
         let text = String::from_utf8_lossy(&lines(&world, id).concat()).into_owned();
         assert!(text.matches("\"info\"").count() >= 1, "{text}");
-        assert_eq!(count(&open(&world, id).history), 41);
+        let again = open(&world, id);
+        assert_eq!(count(&again.history), 41);
+        again.store.close_blocking();
         for id in [id, other] {
             fs::remove_dir_all(world.folder(id)).expect("remove");
         }
