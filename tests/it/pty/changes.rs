@@ -43,7 +43,7 @@ fn one_hunk_is_taken_back_and_a_redo_brings_it_back() {
     });
     terminal.send("u");
     until("both taken back", || world.read("poem") == before);
-    terminal.shows("Nothing was changed.");
+    terminal.shows("Nothing was changed");
     terminal.send("q");
     terminal.shows(READY);
     terminal.send("/redo\r");
