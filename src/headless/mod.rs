@@ -12,8 +12,8 @@ use std::io::{self, IsTerminal, Write};
 
 use crate::protocol::link::{Inbox, OpSender};
 use crate::protocol::{
-    Answer, AskId, Delivery, Event, Fault, FaultKind, Finish, Op, PromptInput, QueueState, ReadOnly, Role,
-    SessionInfo, TurnEnd,
+    Answer, AskId, Delivery, Event, Fault, FaultKind, Finish, Op, PromptInput, QueueState,
+    ReadOnly, Role, SessionInfo, TurnEnd,
 };
 
 /// How the events are printed.

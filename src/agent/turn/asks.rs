@@ -163,15 +163,10 @@ impl Turn {
                 self.guard.allow_always(tool, input, limits);
                 self.go_on_with(now, part, next);
             }
-<<<<<<< HEAD
             Answer::No { message } | Answer::Text { text: message }
                 if message.trim().is_empty() =>
             {
-                self.fail_call(now, part, LOOPING.to_owned());
-=======
-            Answer::No { message } if message.trim().is_empty() => {
                 self.refuse_call(now, part, LOOPING.to_owned(), refused(""));
->>>>>>> main
             }
             Answer::No { message } | Answer::Text { text: message } => {
                 let sentence = format!("{LOOPING} The user says: {message}");
