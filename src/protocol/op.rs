@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Answer, AskId, DiffScope, Effort, FilePart, Hunk, MessageId, Mode, ModelRef, PartId, QueueId,
-    SessionId,
+    Answer, AskId, DiffScope, Effort, FilePart, FileSource, Hunk, MessageId, Mode, ModelRef,
+    PartId, QueueId, SessionId,
 };
 
 /// What the user typed and attached.
@@ -98,8 +98,11 @@ pub enum Op {
         /// True to do it.
         confirmed: bool,
     },
-    /// Bring back what the last undo took.
-    Redo,
+    /// Bring back what the last undo took, with a preview first as for `Undo`.
+    Redo {
+        /// True to do it.
+        confirmed: bool,
+    },
     /// Go to before this message, with or without files; later messages stay on their branch.
     Rewind {
         /// The user message to go back to.
@@ -221,6 +224,8 @@ pub enum Op {
     },
     /// Read the full output of a tool part; answered by `Event::Output`.
     ReadOutput(PartId),
+    /// Read the bytes of a picture or document of the session; answered by `Event::FileRead`.
+    ReadFile(FileSource),
     /// Ask for the permission rules in force; answered by `Event::Permissions`.
     ListPermissions,
     /// Take a grant back; answered by `Event::Permissions`.

@@ -9,10 +9,12 @@ mod apply;
 mod calls;
 mod compaction;
 mod find;
+mod folds;
 mod layouts;
 mod list;
 mod moves;
 mod render;
+mod retries;
 mod select;
 mod words;
 
@@ -24,12 +26,15 @@ use ratatui::layout::Rect;
 
 use crate::protocol::{AskId, Event, MessageId, Millis, NoticeLevel, PartId, Phase, TurnEnd};
 use crate::tui::cells::Cell;
+use crate::tui::picture::{Canvas, Pictures};
 use crate::tui::scroll::anchor::{Move, Position, Unit};
 use crate::tui::scroll::find::Find;
 use crate::tui::scroll::select::Selection;
+use crate::tui::term::gallery::Seen;
 use crate::tui::term::sanitise::Safe;
 use crate::tui::text::cache::Cache;
 use crate::tui::text::highlight::{Highlights, Worker};
+use crate::tui::text::link::Links;
 use crate::tui::theme::Theme;
 
 /// Bytes of cells beyond which the oldest messages are dropped.
@@ -54,6 +59,8 @@ pub struct Look<'a> {
     pub motion: bool,
     /// The key that shows hidden lines, e.g. `ctrl+e`.
     pub unfold_key: &'a str,
+    /// The key that shows all of an output, e.g. `alt+o`.
+    pub output_key: &'a str,
 }
 
 impl<'a> Look<'a> {
@@ -65,6 +72,7 @@ impl<'a> Look<'a> {
             spinner: 2,
             motion: true,
             unfold_key: "ctrl+e",
+            output_key: "alt+o",
         }
     }
 }
@@ -90,6 +98,10 @@ pub struct Transcript {
     cache: Cache,
     highlights: Highlights,
     worker: Worker,
+    links: Links,
+    pictures: Pictures,
+    /// The pictures of the last frame, from the top.
+    seen: Vec<Seen>,
     position: Position,
     moves: Vec<Move>,
     selection: Option<Selection>,
@@ -98,6 +110,8 @@ pub struct Transcript {
     screen: Vec<Option<(Unit, Option<usize>)>>,
     area: Rect,
     last_width: u16,
+    /// The key that hidden rows name, as of the last frame.
+    key: String,
     theme: Option<Theme>,
     theme_version: u32,
     new_activity: bool,
@@ -162,7 +176,7 @@ impl Transcript {
             }
             Event::PartUpdated { part } => apply::part(list, part),
             Event::PartDelta { part, delta, .. } => return apply::delta(list, *part, delta),
-            Event::Retry { attempt, error, .. } => apply::retry(list, *attempt, error, None),
+            Event::Retry { attempt, error, .. } => retries::retry(list, *attempt, error, None),
             Event::Compacted {
                 before_tokens,
                 after_tokens,
@@ -258,14 +272,18 @@ impl Transcript {
 
     /// Bytes held by cells and layouts, about.
     pub fn weight(&self) -> usize {
-        self.list.weight() + self.cache.size().1
+        self.list.weight() + self.cache.size().1 + self.pictures.weight()
     }
 
     /// Forgets everything.
     pub fn clear(&mut self) {
         let worker = std::mem::take(&mut self.worker);
+        let pictures = std::mem::take(&mut self.pictures);
+        let links = self.links.clone();
         *self = Self {
             worker,
+            links,
+            pictures,
             ..Self::default()
         };
     }
@@ -322,42 +340,18 @@ impl Transcript {
         self.list.index(unit.cell)
     }
 
-    /// Folds or unfolds the cell at a row of the last area (0 is its first row); true if it did.
-    pub fn toggle_fold_at(&mut self, row: u16) -> bool {
-        self.cell_at(row).is_some_and(|at| self.toggle(at))
-    }
-
-    /// Folds or unfolds the newest cell that can be; true if there is one.
-    pub fn toggle_fold_last(&mut self) -> bool {
-        let last = (0..self.list.len()).rev().find(|at| {
-            self.list
-                .get(*at)
-                .is_some_and(|entry| entry.cell.can_unfold())
-        });
-        last.is_some_and(|at| self.toggle(at))
-    }
-
-    fn toggle(&mut self, at: usize) -> bool {
-        match self.list.get_mut(at) {
-            Some(entry) if entry.cell.can_unfold() => {
-                entry.turned = !entry.turned;
-                true
-            }
+    /// The only command that runs now, its first line.
+    pub fn running(&self) -> Option<Safe> {
+        let runs = |entry: &&list::Entry| match &entry.cell {
+            Cell::Exec(exec) => exec.facts.outcome == crate::tui::cells::Outcome::Running,
             _ => false,
-        }
-    }
-
-    /// The part shown at a row of the last area, for `Op::ReadOutput`.
-    pub fn part_at(&self, row: u16) -> Option<PartId> {
-        self.list.get(self.cell_at(row)?)?.part
-    }
-
-    /// The newest tool call whose output is hidden in part, for `Op::ReadOutput`.
-    pub fn last_output(&self) -> Option<PartId> {
-        self.list.iter().rev().find_map(|entry| match &entry.cell {
-            Cell::Exec(_) | Cell::Call(_) | Cell::Task(_) | Cell::Edit(_) => entry.part,
+        };
+        let mut running = self.list.iter().rev().take(32).filter(runs);
+        let only = running.next().filter(|_| running.next().is_none())?;
+        match &only.cell {
+            Cell::Exec(exec) => Some(exec.facts.shown_title()),
             _ => None,
-        })
+        }
     }
 
     /// The oldest loaded message, once, when the top of what is loaded comes near and there is more
@@ -379,20 +373,45 @@ impl Transcript {
         &self.highlights
     }
 
-    /// Takes in highlighting results and hands new work to the worker, which starts with the first
-    /// piece of work. Call after a frame and on `wake`. True: draw again.
-    pub fn poll_highlights(&mut self) -> bool {
-        self.worker.poll(&mut self.highlights)
+    /// How pictures are shown on this terminal.
+    pub fn set_canvas(&mut self, canvas: Canvas) {
+        self.pictures.set_canvas(canvas);
     }
 
-    /// Called from the worker's thread when results are ready.
+    /// The addresses that its text leads to.
+    pub const fn links(&self) -> &Links {
+        &self.links
+    }
+
+    /// The pictures that wait for their bytes.
+    pub const fn pictures(&mut self) -> &mut Pictures {
+        &mut self.pictures
+    }
+
+    /// The pictures that the last frame shows, from the top.
+    pub fn seen(&self) -> &[Seen] {
+        &self.seen
+    }
+
+    /// Takes in highlighting results and pictures, and hands new work to the workers, which start with
+    /// the first piece of work. Call after a frame and on `wake`. True: draw again.
+    pub fn poll_highlights(&mut self) -> bool {
+        let pictures = self.pictures.poll();
+        self.worker.poll(&mut self.highlights) || pictures
+    }
+
+    /// Called from the workers' threads when results are ready.
     pub fn set_waker(&mut self, wake: Arc<dyn Fn() + Send + Sync>) {
+        self.pictures.set_waker(Arc::clone(&wake));
         self.worker.set_waker(wake);
     }
 
-    /// Wakes whom the other transcript wakes.
+    /// Wakes whom the other transcript wakes, and shows pictures as it does.
     pub fn wake_like(&mut self, other: &Self) {
         self.worker.wake_like(&other.worker);
+        self.links = other.links.clone();
+        self.pictures.wake_like(&other.pictures);
+        self.pictures.set_canvas(other.pictures.canvas());
     }
 }
 

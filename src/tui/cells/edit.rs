@@ -94,6 +94,9 @@ impl Edit {
     }
 
     pub(super) fn lay_out(&self, cx: &Cx<'_>) -> Vec<Row> {
+        if let Some(rows) = self.facts.refusal(cx) {
+            return rows;
+        }
         let theme = cx.theme;
         let outcome = self.facts.outcome;
         let (glyph, style) = match outcome {
@@ -113,7 +116,9 @@ impl Edit {
             },
             style,
         );
-        title.push(&self.facts.shown_title(), style);
+        let path = self.facts.shown_title();
+        let to = cx.links.to_file(path.as_str());
+        title.push(&path, style.patch(to));
         let mut rows = vec![cx.header(glyph, title, &[self.right(cx)])];
         if matches!(outcome, Outcome::Failed | Outcome::Interrupted) {
             for text in self

@@ -11,10 +11,11 @@ pub mod highlight;
 #[path = "no_highlight.rs"]
 pub mod highlight;
 pub mod intraline;
+pub mod link;
 pub mod markdown;
 pub mod row;
 pub mod stream;
 pub mod width;
 pub mod wrap;
 
-pub use row::{Join, Row, Styled};
+pub use row::{Join, PictureRow, Row, Styled};

@@ -14,6 +14,7 @@ use crate::tui::cells::{Cell, Geometry};
 use crate::tui::scroll::anchor::{self, Unit, Units as _};
 use crate::tui::scroll::find;
 use crate::tui::scroll::select::{self, Place};
+use crate::tui::term::gallery::Seen;
 use crate::tui::term::sanitise::Safe;
 use crate::tui::text::{Row, Styled, width};
 
@@ -23,8 +24,13 @@ type Shown = (Unit, Option<usize>, Arc<[Row]>);
 impl Transcript {
     pub(super) fn draw(&mut self, area: Rect, buf: &mut Buffer, look: &Look<'_>) -> Rendered {
         self.cache.begin();
+        self.pictures.begin_frame();
         self.area = area;
         self.screen.clear();
+        if self.key != look.unfold_key {
+            look.unfold_key.clone_into(&mut self.key);
+        }
+        self.seen.clear();
         if area.is_empty() {
             return Rendered {
                 at_bottom: true,
@@ -69,7 +75,7 @@ impl Transcript {
                 None
             };
         }
-        let sticky = top.and_then(|top| sticky_prompt(layouts.list, top.0, shown.first()));
+        let sticky = top.and_then(|top| sticky_prompt(layouts.list, top.0, &shown));
         let blank = height - shown.len();
         self.screen.resize(blank, None);
         for (n, (unit, row, rows)) in shown.iter().enumerate() {
@@ -79,6 +85,7 @@ impl Transcript {
             }
             self.screen.push(Some((*unit, *row)));
         }
+        self.see_pictures(&shown, area, area.y + blank as u16);
         self.mark_hits(&shown, area.y + blank as u16, area, buf);
         self.mark_selection(area, buf, look);
         if let Some(prompt) = &sticky {
@@ -96,6 +103,41 @@ impl Transcript {
         }
     }
 
+    /// Notes the pictures of the shown rows. A sticky prompt stands over the first row.
+    fn see_pictures(&mut self, shown: &[Shown], area: Rect, top: u16) {
+        let mut last: Option<u32> = None;
+        for (n, (_, row, rows)) in shown.iter().enumerate() {
+            let part = row
+                .and_then(|row| rows.get(row))
+                .and_then(|row| row.picture);
+            let Some(part) = part else {
+                last = None;
+                continue;
+            };
+            if last == Some(part.id) && part.row > 0 {
+                if let Some(seen) = self.seen.last_mut() {
+                    seen.area.height += 1;
+                    seen.whole &= seen.area.height <= seen.made.rows;
+                }
+                continue;
+            }
+            last = Some(part.id);
+            let Some(made) = self.pictures.shown(part.id) else {
+                last = None;
+                continue;
+            };
+            let place = Rect::new(area.x + part.column, top + n as u16, made.cols, 1);
+            self.seen.push(Seen {
+                whole: part.row == 0,
+                area: place.intersection(area),
+                made,
+            });
+        }
+        for seen in &mut self.seen {
+            seen.whole &= seen.area.height == seen.made.rows && seen.area.width == seen.made.cols;
+        }
+    }
+
     /// Marks the hits of the shown rows; a unit's hits are looked for once.
     fn mark_hits(&self, shown: &[Shown], top: u16, area: Rect, buf: &mut Buffer) {
         let (Some(find), Some(theme)) = (&self.find, &self.theme) else {
@@ -108,13 +150,20 @@ impl Transcript {
                 last = Some((*unit, find::hits(rows, &find.pattern)));
             }
             let Some(row) = rows.get(*at) else { continue };
-            let pieces = last.iter().flat_map(|(_, hits)| hits).flatten();
-            for (_, range) in pieces.filter(|(place, _)| place == at) {
+            let hits = last.iter().flat_map(|(_, hits)| hits.iter().enumerate());
+            let pieces = hits.flat_map(|(n, hit)| hit.iter().map(move |piece| (n, piece)));
+            for (hit, (_, range)) in pieces.filter(|(_, (place, _))| place == at) {
                 let text = row.line.as_str();
                 let columns = |to: usize| width::columns(text.get(..to).unwrap_or_default()) as u16;
                 let (from, to) = (columns(range.start), columns(range.end));
                 let rect = Rect::new(area.x + from, top + n as u16, to - from, 1);
-                buf.set_style(rect.intersection(area), theme.reverse());
+                let current = find.place == Some((*unit, hit));
+                let style = if current {
+                    theme.reverse().patch(theme.bold())
+                } else {
+                    theme.reverse()
+                };
+                buf.set_style(rect.intersection(area), style);
             }
         }
     }
@@ -141,9 +190,22 @@ impl Transcript {
 }
 
 /// The prompt that the top row stands under, unless it is on screen itself.
-fn sticky_prompt(list: &List, top: Unit, first: Option<&Shown>) -> Option<Safe> {
+fn sticky_prompt(list: &List, top: Unit, shown: &[Shown]) -> Option<Safe> {
     let mut at = list.index(top.cell)?;
+    let first = shown.first();
     let shows_its_beginning = first.is_some_and(|(_, row, _)| row.is_none_or(|row| row == 0));
+    // The line would cover all that is left of a turn: the next prompt follows, after blank rows.
+    let says = |(_, row, rows): &&Shown| {
+        let row = row.and_then(|row| rows.get(row));
+        row.is_some_and(|row| !row.content().trim().is_empty())
+    };
+    if let Some((unit, Some(_), _)) = shown.iter().skip(1).find(says)
+        && unit.cell != top.cell
+        && let Some(entry) = list.index(unit.cell).and_then(|at| list.get(at))
+        && matches!(&entry.cell, Cell::Prompt(prompt) if !prompt.synthetic)
+    {
+        return None;
+    }
     loop {
         let entry = list.get(at)?;
         if let Cell::Prompt(prompt) = &entry.cell

@@ -3,20 +3,57 @@
 use super::numbers;
 use super::row::Row;
 use crate::protocol::NoticeLevel;
+use crate::tui::composer::buffer::{grapheme_width, layout};
 use crate::tui::keymap::Action;
 use crate::tui::state::State;
 
+/// Rows of a notice at most: more would push the conversation away.
+const NOTICE_ROWS: usize = 3;
+
+/// The notice that is to be read now, whole: in as many rows as it takes. Empty for none.
+pub fn notice(state: &State, width: usize) -> Vec<Row> {
+    let Some(flash) = &state.flash else {
+        return Vec::new();
+    };
+    let theme = &state.theme;
+    let style = match flash.level {
+        NoticeLevel::Info => theme.dim(),
+        NoticeLevel::Warning => theme.amber(),
+        NoticeLevel::Error => theme.bad(),
+    };
+    let text = flash.text.replace('\n', " ");
+    let lines = layout(&text, width.max(8), grapheme_width);
+    let mut rows: Vec<Row> = lines
+        .iter()
+        .map(|line| text.get(line.range.clone()).unwrap_or_default())
+        .map(|line| Row::new().text(line.trim_end(), style))
+        .collect();
+    if rows.len() > NOTICE_ROWS {
+        rows.truncate(NOTICE_ROWS);
+        // `Row` marks what is cut: the rest of the text is too long for the last row.
+        let last = lines
+            .get(NOTICE_ROWS - 1)
+            .map_or(0, |line| line.range.start);
+        if let Some(row) = rows.last_mut() {
+            *row = Row::new().text(text.get(last..).unwrap_or_default(), style);
+        }
+    }
+    rows
+}
+
+/// A notice of one row with the numbers beside it, if both fit.
+pub fn beside(state: &State, notice: &Row, width: usize) -> Row {
+    let row = right_side(state, notice.clone());
+    if row.wanted() <= width {
+        row
+    } else {
+        notice.clone()
+    }
+}
+
 /// The row.
 pub fn row(state: &State) -> Row {
-    let row = if let Some(flash) = &state.flash {
-        let theme = &state.theme;
-        let style = match flash.level {
-            NoticeLevel::Info => theme.dim(),
-            NoticeLevel::Warning => theme.amber(),
-            NoticeLevel::Error => theme.bad(),
-        };
-        Row::new().text(&flash.text, style)
-    } else if state.is_running() && !state.composer.is_empty() && !state.is_narrow() {
+    let row = if state.is_running() && !state.composer.is_empty() && !state.is_narrow() {
         steering(state)
     } else {
         who(state)
