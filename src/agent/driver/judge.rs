@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::Agent;
 use crate::agent::input::{Input, Judgement};
 use crate::config::used::{Rule, RuleAction, RuleLayer};
-use crate::permission::{AskDetail, Judge, Place, Request, Verdict, What};
+use crate::permission::{AskDetail, Judge, Place, Request, Sight, Verdict, What};
 use crate::protocol::{AskBody, Event, GrantScope, NoticeLevel, PartId};
 use crate::session::{Commit, Record};
 use crate::tools::{Access, Need};
@@ -126,7 +126,7 @@ impl Agent {
             writable: self.ports.config.sandbox.writable.clone(),
             home: self.ports.paths.home.clone(),
             sandboxed: self.ports.sandboxed,
-            resolve: Some(Arc::new(crate::config::paths::resolve)),
+            sight: Some(Sight::of_disk()),
         }
     }
 

@@ -3,6 +3,7 @@
 //! Structure that only arranges commands is walked through; every command, wherever it stands, is
 //! taken out. Order and nesting matter only for where a command runs and what it reads.
 
+mod arithmetic;
 mod command;
 mod learn;
 mod redirect;
@@ -43,6 +44,7 @@ pub fn read(text: &str, cwd: &Cwd, place: &Place) -> Script {
         stdin: Stdin::Nothing,
         around: Vec::new(),
         functions: Vec::new(),
+        unsets: false,
         inside: Vec::new(),
         in_loop: false,
         depth: 0,
@@ -83,7 +85,10 @@ struct Walker<'a> {
     stdin: Stdin,
     /// Redirections of the groups around.
     around: Vec<Redirect>,
-    functions: Vec<String>,
+    /// Functions that are sure to be defined after this byte.
+    functions: Vec<(String, usize)>,
+    /// Something is unset: it may be a function.
+    unsets: bool,
     /// Functions whose bodies are being read.
     inside: Vec<String>,
     in_loop: bool,
@@ -131,12 +136,18 @@ impl<'a> Walker<'a> {
                 self.script.shape.compound = true;
                 if node.kind() == "c_style_for_statement" {
                     self.script.shape.arithmetic = true;
+                    for part in ["initializer", "condition", "update"] {
+                        if let Some(part) = node.child_by_field_name(part) {
+                            self.evaluated(part);
+                        }
+                    }
                 }
                 let function = node
                     .child_by_field_name("name")
                     .map(|n| self.source(n).to_owned());
                 let entered = function.is_some();
                 self.inside.extend(function);
+                self.loop_variable(node);
                 let outer = std::mem::replace(&mut self.in_loop, true);
                 self.children(node);
                 self.in_loop = outer;
@@ -150,13 +161,33 @@ impl<'a> Walker<'a> {
                 self.children(node);
                 self.cwd = self.cwd.clone().or(&before);
             }
-            "arithmetic_expansion" | "test_command" | "subscript" => {
+            "arithmetic_expansion" => {
                 self.script.shape.arithmetic = true;
+                self.evaluated(node);
+                self.children(node);
+            }
+            "test_command" => {
+                self.script.shape.arithmetic = true;
+                self.test(node);
+                self.children(node);
+            }
+            "subscript" => {
+                self.script.shape.arithmetic = true;
+                if let Some(index) = node.child_by_field_name("index") {
+                    self.evaluated(index);
+                }
+                self.children(node);
+            }
+            "array" => {
+                self.array(node);
                 self.children(node);
             }
             "compound_statement" => {
                 // `((…))` has this kind too
-                self.script.shape.arithmetic |= self.source(node).starts_with("((");
+                if self.source(node).starts_with("((") {
+                    self.script.shape.arithmetic = true;
+                    self.evaluated(node);
+                }
                 self.children(node);
             }
             "expansion" => self.expansion(node),
@@ -228,7 +259,20 @@ impl<'a> Walker<'a> {
         }
         // `${x:offset}` evaluates arithmetic
         self.script.shape.arithmetic |= source.contains(':') || source.contains('[');
+        self.offset(node);
+        if let Some(name) = self.set_by_expansion(node) {
+            let assignment = (name, Word::unknown(source));
+            self.bare(node, vec![assignment]);
+        }
         self.children(node);
+    }
+
+    /// `for NAME in …` sets the name like an assignment does.
+    fn loop_variable(&mut self, node: Node<'_>) {
+        if let Some(name) = node.child_by_field_name("variable") {
+            let assignment = (self.source(name).to_owned(), Word::unknown("…"));
+            self.bare(name, vec![assignment]);
+        }
     }
 
     fn pipeline(&mut self, node: Node<'_>) {
