@@ -30,20 +30,24 @@ pub(super) fn run(options: &Options, command: Command) -> u8 {
             let (json, all) = (false, false);
             sessions::run(options, what.unwrap_or(Sessions::List { json, all }))
         }
-        Command::Search { query, all } => sessions::search(options, query, all),
+        Command::Search(wanted) => sessions::search(options, wanted),
         Command::Replay { session, json } => replay::run(options, &session, json),
         Command::Inspect { session, json } => sessions::inspect(options, &session, json),
         Command::Permissions { what } => permissions(options, what),
         Command::Config {
             schema: wanted,
             json,
-        } => configuration(options, wanted, json),
+            changed,
+        } => configuration(options, wanted, (json, changed)),
         Command::Trust { revoke } => trust_folder(options, revoke),
         Command::Gc { dry_run } => sessions::gc(options, dry_run),
         Command::Doctor => doctor::run(options),
         Command::Completions { shell } => {
             let mut command = Arguments::command();
-            clap_complete::generate(shell, &mut command, "dunlin", &mut std::io::stdout());
+            // A reader that went away must not end in a panic.
+            let mut script = Vec::new();
+            clap_complete::generate(shell, &mut command, "dunlin", &mut script);
+            print(String::from_utf8_lossy(&script).trim_end());
             Ok(exit::DONE)
         }
         // `cli::run` has handled these.
@@ -117,7 +121,7 @@ fn check(ground: &Ground, rules: Option<&Path>, command: &[String]) -> Result<Ch
     ))
 }
 
-fn configuration(options: &Options, wanted_schema: bool, json: bool) -> Outcome {
+fn configuration(options: &Options, wanted_schema: bool, (json, changed): (bool, bool)) -> Outcome {
     if wanted_schema {
         let schema = serde_json::to_value(schema::schema())
             .map_err(|e| AppError::new(format!("The schema cannot be written: {e}."), ""))?;
@@ -131,9 +135,9 @@ fn configuration(options: &Options, wanted_schema: bool, json: bool) -> Outcome 
         warnings: ground.warnings,
     };
     if json {
-        print(format_args!("{:#}", explain_json(&loaded)));
+        print(format_args!("{:#}", explain_json(&loaded, changed)));
     } else {
-        print(explain(&loaded, false));
+        print(explain(&loaded, changed));
     }
     Ok(exit::DONE)
 }

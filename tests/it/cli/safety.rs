@@ -22,7 +22,6 @@ fn assert_harmless(text: &str, what: &str) {
     for bad in ['\u{1b}', '\u{7}', '\u{9b}', '\u{202e}'] {
         assert!(!text.contains(bad), "{bad:?} on {what}: {text:?}");
     }
-    assert!(!text.contains("owned"), "{what}: {text:?}");
 }
 
 #[test]
@@ -81,7 +80,7 @@ fn what_is_printed_on_a_terminal_is_cleaned() {
         let mut terminal = Terminal::start(&w, args, (24, 80));
         terminal.ends();
         let raw = terminal.raw();
-        let text = String::from_utf8_lossy(&raw).replace("\\u001b]0;owned", "");
+        let text = String::from_utf8_lossy(&raw).into_owned();
         assert!(!text.is_empty(), "{args:?} prints");
         assert_harmless(&text, &args.join(" "));
     }
@@ -91,7 +90,7 @@ fn what_is_printed_on_a_terminal_is_cleaned() {
 fn json_lines_hold_no_raw_controls_and_mean_the_same() {
     let w = evil();
     let (ran, events) = w.events(&["--mode", "auto", "go"]);
-    assert_harmless(&ran.stdout.replace("]0;owned", ""), "stdout");
+    assert_harmless(&ran.stdout, "stdout");
     let said = of_type(&events, "part.updated")
         .iter()
         .any(|e| e["part"]["text"] == EVIL);
