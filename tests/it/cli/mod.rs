@@ -7,5 +7,6 @@ mod keys;
 mod proxies;
 mod refusals;
 mod safety;
+mod schema;
 mod stored;
 mod switch;
