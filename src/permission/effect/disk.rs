@@ -197,17 +197,14 @@ fn join(typed: &str, name: &str) -> String {
 /// What a command reads that follows links below these folders (`grep -R`): something outside, if a
 /// link leads there or there is too much to look at.
 pub(super) fn below(targets: &[Target], place: &Place) -> Vec<Target> {
-    let Some(sight) = place.sight else {
-        return Vec::new();
+    let out = |path: &PathBuf| {
+        place
+            .sight
+            .is_none_or(|sight| leads_out(sight, place, path))
     };
     targets
         .iter()
-        .filter(|target| {
-            target
-                .paths
-                .iter()
-                .any(|path| leads_out(sight, place, path))
-        })
+        .filter(|target| target.paths.iter().any(out))
         .map(|target| Target {
             typed: format!("what links in {} lead to", target.typed),
             paths: Vec::new(),

@@ -467,7 +467,7 @@ fn find(simple: &Simple, words: &[Word], place: &Place) -> Option<Unwrapped> {
     };
     super::reading::describe(&command, &mut own);
     let is_file = |pair: &[Word]| pair[0].prefix() == "-type" && pair[1].prefix() == "f";
-    if !rest.windows(2).any(is_file) {
+    if place.sight.is_some() && !rest.windows(2).any(is_file) {
         // what it finds may be a link
         let from = command.targets(&starts);
         own.reads.extend(super::disk::below(&from, place));
