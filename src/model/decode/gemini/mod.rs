@@ -340,7 +340,8 @@ impl Gemini {
 
 fn finish(raw: &str) -> Finish {
     match raw.to_ascii_uppercase().as_str() {
-        "STOP" => Finish::Stop,
+        // the second is what servers that only speak the wire say of calls
+        "STOP" | "FUNCTION_CALL" | "TOOL_CALLS" => Finish::Stop,
         "MAX_TOKENS" => Finish::Length,
         "SAFETY"
         | "RECITATION"
