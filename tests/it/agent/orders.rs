@@ -258,10 +258,8 @@ fn words_are_no_permission() {
     let w = World::scripted(&asks());
     let mut run = Steered::start(&w, &["--mode", "ask", "go"]);
     let asked = run.until("a question", |e| e["type"] == "permission.asked");
-    run.say(
-        &json!({"type": "answer", "ask": asked["ask"]["id"],
-        "answer": {"answer": "text", "text": "please do not"}}),
-    );
+    run.say(&json!({"type": "answer", "ask": asked["ask"]["id"],
+        "answer": {"answer": "text", "text": "please do not"}}));
     let told = |e: &Value| {
         let error = e["part"]["state"]["error"].as_str().unwrap_or_default();
         error.contains("please do not")
