@@ -37,7 +37,7 @@ pub(super) struct Options {
     #[arg(long = "continue", short = 'c', global = true)]
     pub(super) newest: bool,
     /// Go on with this session (an id, an end of one, or a title); without one, choose from a list.
-    #[arg(long, short = 'r', global = true, value_name = "ID", num_args = 0..=1, default_missing_value = "")]
+    #[arg(long, short = 'r', global = true, value_name = "ID", num_args = 0..=1, default_missing_value = "", conflicts_with = "newest")]
     pub(super) resume: Option<String>,
     /// With --resume: begin at this part, as `dunlin search` names it.
     #[arg(long, global = true, value_name = "PART")]
@@ -78,14 +78,8 @@ pub(super) enum Command {
         #[command(subcommand)]
         what: Option<Sessions>,
     },
-    /// Search everything said in all sessions.
-    Search {
-        /// Words or a regular expression.
-        query: String,
-        /// All folders.
-        #[arg(long)]
-        all: bool,
-    },
+    /// Search everything said, called and printed in the sessions of this folder.
+    Search(Search),
     /// Play a session's recorded answers again, offline, and compare.
     Replay {
         /// The session.
@@ -112,6 +106,9 @@ pub(super) enum Command {
         /// The JSON schema of the configuration file instead.
         #[arg(long)]
         schema: bool,
+        /// Only what is not built in.
+        #[arg(long)]
+        changed: bool,
         /// As JSON.
         #[arg(long)]
         json: bool,
@@ -166,6 +163,22 @@ pub(super) struct Demo {
     /// Without a screen: play the first turn and print it.
     #[arg(long)]
     pub(super) headless: bool,
+}
+
+/// `dunlin search`
+#[derive(Debug, Args)]
+pub(super) struct Search {
+    /// Words that must all occur in one message, call or output, in any order and case.
+    pub(super) query: String,
+    /// In the sessions of all folders.
+    #[arg(long)]
+    pub(super) all: bool,
+    /// The query is a regular expression; case counts unless it says `(?i)`.
+    #[arg(long)]
+    pub(super) regex: bool,
+    /// As JSON.
+    #[arg(long)]
+    pub(super) json: bool,
 }
 
 /// `dunlin models`

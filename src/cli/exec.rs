@@ -67,7 +67,7 @@ pub(super) fn start(
             "Write its id after -r; `dunlin sessions list` shows them.",
         ));
     }
-    super::interactive::log(options.log.as_deref(), &ground.paths);
+    super::interactive::log(options.log.as_deref(), &ground.paths)?;
     let runtime = app::runtime()?;
     let (ops, receiver) = unbounded_channel();
     let (outbox, inbox) = link::events();

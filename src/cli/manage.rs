@@ -12,6 +12,7 @@ use super::arguments::{Arguments, Command, Options, Permissions, Sessions};
 use super::{fail, print};
 use crate::app::{self, Ground};
 use crate::config::explain::{explain, explain_json};
+use crate::config::grants::Grants;
 use crate::config::{load, schema, trust};
 use crate::error::AppError;
 use crate::headless::exit;
@@ -26,20 +27,24 @@ pub(super) fn run(options: &Options, command: Command) -> u8 {
             let (json, all) = (false, false);
             sessions::run(options, what.unwrap_or(Sessions::List { json, all }))
         }
-        Command::Search { query, all } => sessions::search(options, query, all),
+        Command::Search(wanted) => sessions::search(options, wanted),
         Command::Replay { session, json } => replay::run(options, &session, json),
         Command::Inspect { session, json } => sessions::inspect(options, &session, json),
         Command::Permissions { what } => permissions(options, what),
         Command::Config {
             schema: wanted,
             json,
-        } => configuration(options, wanted, json),
+            changed,
+        } => configuration(options, wanted, (json, changed)),
         Command::Trust { revoke } => trust_folder(options, revoke),
         Command::Gc { dry_run } => sessions::gc(options, dry_run),
         Command::Doctor => doctor::run(options),
         Command::Completions { shell } => {
             let mut command = Arguments::command();
-            clap_complete::generate(shell, &mut command, "dunlin", &mut std::io::stdout());
+            // A reader that went away must not end in a panic.
+            let mut script = Vec::new();
+            clap_complete::generate(shell, &mut command, "dunlin", &mut script);
+            print(String::from_utf8_lossy(&script).trim_end());
             Ok(exit::DONE)
         }
         // `cli::run` has handled these.
@@ -71,7 +76,21 @@ fn permissions(options: &Options, what: Permissions) -> Outcome {
                 ..crate::permission::Place::default()
             };
             let mode = ground.config.mode;
-            let checked = crate::permission::check(rules.as_deref(), &line, place, mode)
+            let grants = Grants::new(&ground.worktree, &ground.paths.data_dir);
+            let rules = match &rules {
+                Some(text) => Ok(text.as_str()),
+                None => {
+                    let stored = grants.layer(ground.trusted).ok();
+                    Err(ground
+                        .config
+                        .permission
+                        .iter()
+                        .cloned()
+                        .chain(stored)
+                        .collect())
+                }
+            };
+            let checked = crate::permission::check(rules, &line, place, mode)
                 .map_err(|sentence| AppError::usage(sentence, ""))?;
             print(checked.word);
             for line in checked.lines {
@@ -92,7 +111,7 @@ fn permissions(options: &Options, what: Permissions) -> Outcome {
     Ok(exit::DONE)
 }
 
-fn configuration(options: &Options, wanted_schema: bool, json: bool) -> Outcome {
+fn configuration(options: &Options, wanted_schema: bool, (json, changed): (bool, bool)) -> Outcome {
     if wanted_schema {
         let schema = serde_json::to_value(schema::schema())
             .map_err(|e| AppError::new(format!("The schema cannot be written: {e}."), ""))?;
@@ -106,9 +125,9 @@ fn configuration(options: &Options, wanted_schema: bool, json: bool) -> Outcome 
         warnings: ground.warnings,
     };
     if json {
-        print(format_args!("{:#}", explain_json(&loaded)));
+        print(format_args!("{:#}", explain_json(&loaded, changed)));
     } else {
-        print(explain(&loaded, false));
+        print(explain(&loaded, changed));
     }
     Ok(exit::DONE)
 }

@@ -159,8 +159,13 @@ fn answered(state: &mut State, event: Event, now: Millis) -> Vec<Effect> {
                 view.whole_came(&file);
             }
         }
-        Event::UndoPreview { to, prompt, files } => {
-            let view = UndoView::new(to, prompt, files);
+        Event::UndoPreview {
+            to,
+            prompt,
+            files,
+            note,
+        } => {
+            let view = UndoView::new(to, prompt, files, note);
             state.overlays.push(Overlay::Undo(view));
         }
         Event::Tree { turns } => show_tree(state, turns),

@@ -38,7 +38,7 @@ pub(super) fn run(state: &mut State, command: Command, rest: &str, now: Millis) 
         Command::Rewind => rewind(state, now),
         Command::Search => search(state, rest),
         Command::Undo => op(Op::Undo { confirmed: false }),
-        Command::Redo => op(Op::Redo),
+        Command::Redo => op(Op::Redo { confirmed: false }),
         Command::Diff => diff(state, rest, now),
         Command::Compact => op(Op::Compact {
             focus: rest.to_owned(),
@@ -326,7 +326,10 @@ fn export(rest: &str) -> Vec<Effect> {
     let (format, path) = if known.contains(&first) {
         (first, after)
     } else {
-        ("md", rest)
+        // the file's ending says it, if nothing else does
+        let ending = rest.trim().rsplit_once('.').map(|(_, ending)| ending);
+        let format = known.into_iter().find(|format| Some(*format) == ending);
+        (format.unwrap_or("md"), rest)
     };
     let path = Some(path.trim())
         .filter(|path| !path.is_empty())

@@ -4,6 +4,7 @@ mod doctor;
 mod exec;
 mod keys;
 mod proxies;
+mod refusals;
 mod safety;
 mod stored;
 mod switch;
