@@ -122,9 +122,8 @@ fn begin(state: &mut State, event: &Event, now: Millis) {
     match event {
         // What is wrong from the start stays to be read until the conversation begins.
         Event::Notice { level, text } if starts_badly(state, *level) => {
-            if !state.start.problems.contains(text) {
-                state.start.problems.push(text.clone());
-            }
+            state.start.problems.retain(|known| known != text);
+            state.start.problems.push(text.clone());
         }
         Event::Notice { level, text } => state.say(*level, text.clone(), now),
         Event::Error { error } if state.start.onboarding.is_some() => {
