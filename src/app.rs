@@ -202,6 +202,16 @@ fn repository_root(folder: &Path) -> Option<PathBuf> {
         .map(Path::to_owned)
 }
 
+/// The compaction strategy of an agent: its file's, or the configured one.
+pub fn strategy(ground: &Ground, agent: &str) -> String {
+    let (config, worktree) = (&ground.paths.config_dir, &ground.worktree);
+    let folders = agents::folders(config, worktree, ground.trusted, "agents");
+    let known = agents::agents(&folders, &mut Vec::new());
+    let own = known.into_iter().find(|a| a.name == agent);
+    own.and_then(|a| a.strategy)
+        .unwrap_or_else(|| ground.config.context.strategy.clone())
+}
+
 /// The registry of models for a configuration.
 pub fn registry(ground: &Ground) -> Registry {
     Registry::new(&ground.config, &environment_text)
@@ -313,6 +323,8 @@ pub fn ports(ground: Ground, wishes: &Wishes, outbox: Outbox) -> Result<Ports, A
         headless: wishes.headless && !wishes.answers,
         unattended: wishes.headless,
         depth: 0,
+        #[cfg(test)]
+        cut: Arc::default(),
         config,
     })
 }

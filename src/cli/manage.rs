@@ -71,8 +71,9 @@ fn permissions(options: &Options, what: Permissions) -> Outcome {
             let line = crate::permission::command_line(&command);
             let place = crate::permission::Place {
                 worktree: ground.worktree.clone(),
-                temp: vec![std::env::temp_dir()],
+                temp: crate::permission::Place::passing(&[std::env::temp_dir()], &ground.worktree),
                 home: ground.paths.home.clone(),
+                resolve: Some(std::sync::Arc::new(crate::config::paths::resolve)),
                 ..crate::permission::Place::default()
             };
             let mode = ground.config.mode;

@@ -12,8 +12,8 @@ use std::io::{self, IsTerminal, Write};
 
 use crate::protocol::link::{Inbox, OpSender};
 use crate::protocol::{
-    Delivery, Event, Fault, FaultKind, Finish, Op, PromptInput, QueueState, ReadOnly, Role,
-    SessionInfo, TurnEnd,
+    Answer, AskId, Delivery, Event, Fault, FaultKind, Finish, Op, PromptInput, QueueState,
+    ReadOnly, Role, SessionInfo, TurnEnd,
 };
 
 /// How the events are printed.
@@ -186,6 +186,8 @@ struct Run {
     open: bool,
     input: Input,
     orders: bool,
+    /// Questions that are open.
+    asks: Vec<AskId>,
     /// Nothing can be done: why is said once, then nothing but the end.
     complaint: Option<Fault>,
     refused: bool,
@@ -212,6 +214,7 @@ impl Run {
                 Input::Taken
             },
             orders: talk.orders,
+            asks: Vec::new(),
             complaint: None,
             refused: false,
         }
@@ -240,11 +243,23 @@ impl Run {
             }
             None => {
                 self.input = Input::Ended;
+                for ask in std::mem::take(&mut self.asks) {
+                    self.answer_no(ask);
+                }
                 // Ops are taken in order: the answer to this one says that all before it are taken.
                 drop(self.ops.send(Op::ListModels));
             }
         }
         None
+    }
+
+    /// Nobody is left who could answer: it is a no, as without `--json-input`.
+    fn answer_no(&self, ask: AskId) {
+        let message = String::new();
+        drop(self.ops.send(Op::Answer {
+            ask,
+            answer: Answer::No { message },
+        }));
     }
 
     /// Follows the session; true when there is nothing left to do.
@@ -297,6 +312,18 @@ impl Run {
                 return self.refuse(exit::USAGE, nothing_to_do());
             }
             Event::QueueChanged { queue } => self.queue = queue.clone(),
+            Event::Asked { ask } if self.orders => {
+                if self.input == Input::Open {
+                    self.asks.push(ask.id);
+                } else {
+                    self.answer_no(ask.id);
+                }
+                return false;
+            }
+            Event::AskClosed { ask } => {
+                self.asks.retain(|open| open != ask);
+                return false;
+            }
             Event::TurnStarted => self.running = true,
             Event::TurnFinished { reason } => {
                 self.code = code_of(*reason);

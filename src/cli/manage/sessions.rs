@@ -445,6 +445,7 @@ pub(super) fn inspect(options: &Options, id: &str, json: bool) -> Outcome {
     let before = overhead.system + overhead.instructions + overhead.tools;
     let usage = overflow::measure(&conversation, before);
     let name = history.info.model.to_string();
+    let strategy = app::strategy(&ground, &history.info.agent);
     let found = report::report(&report::Source {
         conversation: &conversation,
         usage,
@@ -453,7 +454,7 @@ pub(super) fn inspect(options: &Options, id: &str, json: bool) -> Outcome {
             usable: model.usable(settings.output_reserve),
         },
         model: &name,
-        strategy: &settings.strategy,
+        strategy: &strategy,
         overhead,
         misses,
         cost: spent.map_or_else(|| report::cost_of(&conversation), |spent| spent.cost()),
