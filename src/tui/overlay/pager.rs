@@ -156,7 +156,7 @@ impl Pager {
             title = title.right(&place, theme.dim());
             hints.push((Action::PagerDown, "down"));
             hints.push((Action::PageDown, "page"));
-            hints.push((Action::PagerBottom, "to the end"));
+            hints.push((Action::PagerBottom, "last page"));
         }
         title.draw(frame.title, buf);
         footer(state, &hints, Action::PagerClose).draw(frame.footer, buf);

@@ -92,6 +92,12 @@ fn who(state: &State) -> Row {
 fn steering(state: &State) -> Row {
     let theme = &state.theme;
     let keys = &state.keys;
+    if state.composer.is_shell() {
+        // A command never goes in between two steps.
+        return Row::new()
+            .text(&keys.key(Action::Submit), theme.accent())
+            .fixed(" after this turn", theme.dim());
+    }
     let mut row = Row::new()
         .text(&keys.key(Action::Submit), theme.accent())
         .fixed(" steer   ", theme.dim())

@@ -555,3 +555,14 @@ fn a_theme_is_chosen_by_what_it_looks_like() {
         assert!(screen.contains(shown), "{shown}: {screen}");
     }
 }
+
+#[test]
+fn while_a_turn_runs_the_footer_says_when_a_shell_command_runs() {
+    let mut world = World::new(100, 30);
+    world.say(Role::User, "go");
+    world.status(Phase::Tools, 0, |_| {});
+    world.tui.type_text("!ls src");
+    let screen = world.tui.screen();
+    assert!(screen.contains("enter after this turn"), "{screen}");
+    assert!(!screen.contains("steer"), "{screen}");
+}
