@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use crate::agent::driver::{Agent, Begin, Ports};
 use crate::config::grants::Grants;
+use crate::config::load::Setting;
 use crate::config::paths::Paths;
 use crate::config::{Config, agents, commands, instructions, skills, trust};
 use crate::context::prompt::Environment;
@@ -63,7 +64,7 @@ pub struct Ground {
     /// Sentences about it.
     pub warnings: Vec<String>,
     /// Where each setting came from.
-    pub sources: Vec<crate::config::load::Setting>,
+    pub sources: Vec<Setting>,
     /// True if the folder's own configuration counts.
     pub trusted: bool,
 }
@@ -99,6 +100,8 @@ pub fn ground(wishes: &Wishes) -> Result<Ground, AppError> {
     let loaded =
         crate::config::load::load(&paths, &worktree, &environment, &wishes.config, trusted)?;
     let mut config = loaded.config;
+    let mut sources = loaded.sources;
+    name_flags(&mut sources, wishes);
     if let Some(model) = &wishes.model {
         config.model = Some(model.clone());
     }
@@ -119,9 +122,49 @@ pub fn ground(wishes: &Wishes) -> Result<Ground, AppError> {
         worktree,
         config,
         warnings: loaded.warnings,
-        sources: loaded.sources,
+        sources,
         trusted,
     })
+}
+
+/// What flags decide comes from them, whatever was there before.
+fn name_flags(sources: &mut Vec<Setting>, wishes: &Wishes) {
+    let flags = [
+        (
+            "model",
+            "--model",
+            wishes.model.as_ref().map(ToString::to_string),
+        ),
+        (
+            "mode",
+            "--mode",
+            wishes.mode.map(|mode| mode.name().to_owned()),
+        ),
+        ("agent", "--agent", wishes.agent.clone()),
+        (
+            "loop.max_steps",
+            "--max-steps",
+            wishes.max_steps.map(|steps| steps.to_string()),
+        ),
+        (
+            "sandbox.enabled",
+            "--no-sandbox",
+            wishes.no_sandbox.then(|| "false".to_owned()),
+        ),
+    ];
+    for (key, flag, value) in flags {
+        let (Some(value), source) = (value, flag.to_owned()) else {
+            continue;
+        };
+        match sources.iter_mut().find(|setting| setting.key == key) {
+            Some(setting) => (setting.value, setting.source) = (value, source),
+            None => sources.push(Setting {
+                key: key.to_owned(),
+                value,
+                source,
+            }),
+        }
+    }
 }
 
 /// The nearest folder upward that holds `.git`.

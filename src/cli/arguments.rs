@@ -34,7 +34,12 @@ pub(super) struct Options {
     #[arg(short = 'C', global = true, value_name = "DIR")]
     pub(super) folder: Option<PathBuf>,
     /// Go on with the newest session of this folder.
-    #[arg(long = "continue", short = 'c', global = true)]
+    #[arg(
+        long = "continue",
+        short = 'c',
+        global = true,
+        conflicts_with = "resume"
+    )]
     pub(super) newest: bool,
     /// Go on with this session (an id, an end of one, or a title); without one, choose from a list.
     #[arg(long, short = 'r', global = true, value_name = "ID", num_args = 0..=1, default_missing_value = "")]
@@ -78,14 +83,8 @@ pub(super) enum Command {
         #[command(subcommand)]
         what: Option<Sessions>,
     },
-    /// Search everything said in all sessions.
-    Search {
-        /// Words or a regular expression.
-        query: String,
-        /// All folders.
-        #[arg(long)]
-        all: bool,
-    },
+    /// Search what was said, called and put out in the sessions of this folder.
+    Search(Search),
     /// Play a session's recorded answers again, offline, and compare.
     Replay {
         /// The session.
@@ -115,6 +114,9 @@ pub(super) enum Command {
         /// As JSON.
         #[arg(long)]
         json: bool,
+        /// Only what differs from the built-in values.
+        #[arg(long, conflicts_with = "json")]
+        changed: bool,
     },
     /// Let this folder's own configuration, commands and hooks work.
     Trust {
@@ -155,6 +157,22 @@ pub(super) struct Exec {
     /// answers, interrupts. Needs --json.
     #[arg(long, requires = "json")]
     pub(super) json_input: bool,
+}
+
+/// `dunlin search`
+#[derive(Debug, Args)]
+pub(super) struct Search {
+    /// Words that must all occur in one message, call or output.
+    pub(super) query: String,
+    /// The query is a regular expression.
+    #[arg(long)]
+    pub(super) regex: bool,
+    /// The sessions of all folders.
+    #[arg(long)]
+    pub(super) all: bool,
+    /// As JSON: an array of session, title, part, kind, excerpt.
+    #[arg(long)]
+    pub(super) json: bool,
 }
 
 /// `dunlin demo`

@@ -1,6 +1,7 @@
 //! `dunlin`: the screen. The first frame comes before the runtime; the agent starts behind it.
 
 use std::collections::BTreeMap;
+use std::fs::OpenOptions;
 use std::path::Path;
 use std::sync::OnceLock;
 use std::time::Duration;
@@ -40,7 +41,7 @@ fn start(options: &Options, prompt: Option<String>, scripted: bool) -> Result<u8
         (_, Some(part)) => First::Part(part),
         _ => First::Nothing,
     };
-    log(options.log.as_deref(), &ground.paths);
+    log(options.log.as_deref(), &ground.paths)?;
     let mut settings = ground.config.ui.clone();
     settings.plain |= options.plain;
     let keys = key_file::read(&ground.paths.config_dir.join("keys.toml"));
@@ -146,11 +147,19 @@ fn report(outbox: &link::Outbox, error: &AppError) {
 }
 
 /// Logs to a file: the one that was asked for, or a rotating one if `DUNLIN_LOG` names a level.
-pub(super) fn log(file: Option<&Path>, paths: &Paths) {
+pub(super) fn log(file: Option<&Path>, paths: &Paths) -> Result<(), AppError> {
     static GUARD: OnceLock<tracing_appender::non_blocking::WorkerGuard> = OnceLock::new();
     let level = std::env::var("DUNLIN_LOG").ok();
     let appender = match (file, &level) {
         (Some(file), _) => {
+            OpenOptions::new()
+                .create(true)
+                .append(true)
+                .open(file)
+                .map_err(|e| {
+                    let message = format!("The log {} cannot be written: {e}.", file.display());
+                    AppError::usage(message, "Name a file in an existing folder with --log.")
+                })?;
             let folder = file.parent().filter(|f| !f.as_os_str().is_empty());
             let name = file.file_name().unwrap_or_default();
             tracing_appender::rolling::never(folder.unwrap_or(Path::new(".")), name)
@@ -158,11 +167,11 @@ pub(super) fn log(file: Option<&Path>, paths: &Paths) {
         (None, Some(_)) => {
             tracing_appender::rolling::daily(paths.data_dir.join("log"), "dunlin.log")
         }
-        (None, None) => return,
+        (None, None) => return Ok(()),
     };
     let (writer, guard) = tracing_appender::non_blocking(appender);
     if GUARD.set(guard).is_err() {
-        return;
+        return Ok(());
     }
     let filter = tracing_subscriber::EnvFilter::new(level.as_deref().unwrap_or("dunlin=info"));
     let made = tracing_subscriber::fmt()
@@ -171,4 +180,5 @@ pub(super) fn log(file: Option<&Path>, paths: &Paths) {
         .with_ansi(false)
         .try_init();
     drop(made);
+    Ok(())
 }

@@ -26,20 +26,20 @@ pub(super) fn run(options: &Options, command: Command) -> u8 {
             let (json, all) = (false, false);
             sessions::run(options, what.unwrap_or(Sessions::List { json, all }))
         }
-        Command::Search { query, all } => sessions::search(options, query, all),
+        Command::Search(wanted) => sessions::search(options, &wanted),
         Command::Replay { session, json } => replay::run(options, &session, json),
         Command::Inspect { session, json } => sessions::inspect(options, &session, json),
         Command::Permissions { what } => permissions(options, what),
-        Command::Config {
-            schema: wanted,
-            json,
-        } => configuration(options, wanted, json),
+        Command::Config { schema: true, .. } => print_schema(),
+        Command::Config { json, changed, .. } => configuration(options, json, changed),
         Command::Trust { revoke } => trust_folder(options, revoke),
         Command::Gc { dry_run } => sessions::gc(options, dry_run),
         Command::Doctor => doctor::run(options),
         Command::Completions { shell } => {
             let mut command = Arguments::command();
-            clap_complete::generate(shell, &mut command, "dunlin", &mut std::io::stdout());
+            let mut script = Vec::new();
+            clap_complete::generate(shell, &mut command, "dunlin", &mut script);
+            print(String::from_utf8_lossy(&script).trim_end());
             Ok(exit::DONE)
         }
         // `cli::run` has handled these.
@@ -92,13 +92,14 @@ fn permissions(options: &Options, what: Permissions) -> Outcome {
     Ok(exit::DONE)
 }
 
-fn configuration(options: &Options, wanted_schema: bool, json: bool) -> Outcome {
-    if wanted_schema {
-        let schema = serde_json::to_value(schema::schema())
-            .map_err(|e| AppError::new(format!("The schema cannot be written: {e}."), ""))?;
-        print(format_args!("{schema:#}"));
-        return Ok(exit::DONE);
-    }
+fn print_schema() -> Outcome {
+    let schema = serde_json::to_value(schema::schema())
+        .map_err(|e| AppError::new(format!("The schema cannot be written: {e}."), ""))?;
+    print(format_args!("{schema:#}"));
+    Ok(exit::DONE)
+}
+
+fn configuration(options: &Options, json: bool, changed: bool) -> Outcome {
     let ground = ground(options)?;
     let loaded = load::Loaded {
         config: ground.config,
@@ -108,7 +109,7 @@ fn configuration(options: &Options, wanted_schema: bool, json: bool) -> Outcome 
     if json {
         print(format_args!("{:#}", explain_json(&loaded)));
     } else {
-        print(explain(&loaded, false));
+        print(explain(&loaded, changed));
     }
     Ok(exit::DONE)
 }

@@ -10,6 +10,8 @@ mod text;
 
 use std::io::{self, Write};
 
+use tokio::signal::unix::{Signal, SignalKind, signal};
+
 use crate::protocol::link::{Inbox, OpSender};
 use crate::protocol::{Delivery, Event, Fault, FaultKind, Op, PromptInput, QueueState, TurnEnd};
 
@@ -66,15 +68,39 @@ trait Printer {
     fn end(&mut self) -> io::Result<()>;
 }
 
-/// Runs one task and everything queued behind it; returns the exit code. With orders it runs until
-/// standard input has ended and nothing is left to do.
-pub async fn run(task: Task, talk: Talk, ops: OpSender, mut events: Inbox) -> u8 {
+/// How a run ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Ended {
+    /// The exit code.
+    pub code: u8,
+    /// The user does not want to wait until everything is closed.
+    pub hurried: bool,
+}
+
+impl Ended {
+    const fn calmly(code: u8) -> Self {
+        let hurried = false;
+        Self { code, hurried }
+    }
+
+    const fn hurried(code: u8) -> Self {
+        let hurried = true;
+        Self { code, hurried }
+    }
+}
+
+/// Runs one task and everything queued behind it. With orders it runs until standard input has ended
+/// and nothing is left to do.
+pub async fn run(task: Task, talk: Talk, ops: OpSender, mut events: Inbox) -> Ended {
     let mut printer: Box<dyn Printer + Send> = match talk.format {
         Format::Text => Box::new(text::TextPrinter::new(io::stdout(), io::stderr())),
         Format::Json => Box::new(json::JsonPrinter::new(io::stdout())),
     };
     let mut orders = talk.orders.then(|| orders::listen(io::stdin()));
     let mut run = Run::new(task, talk, ops);
+    let Ok(mut stops) = Stops::new() else {
+        return Ended::calmly(exit::ERROR);
+    };
     loop {
         let batch = tokio::select! {
             batch = events.recv(256) => batch,
@@ -83,21 +109,35 @@ pub async fn run(task: Task, talk: Talk, ops: OpSender, mut events: Inbox) -> u8
                     && printer.event(&Event::Error { error: complaint }).is_err()
                 {
                     drop(run.ops.send(Op::Close));
-                    return exit::ERROR;
+                    return Ended::calmly(exit::ERROR);
                 }
                 continue;
             }
-            result = told_to_stop() => {
-                if result.is_err() || !run.interrupt() {
-                    return exit::INTERRUPTED;
+            () = stops.next() => {
+                if run.interrupt() {
+                    continue;
                 }
-                continue;
+                // A turn that is over is told of, even if nobody waits for the rest.
+                let Some(last) = run.last.take() else {
+                    return Ended::hurried(exit::INTERRUPTED);
+                };
+                drop(printer.event(&last));
+                drop(printer.end());
+                return Ended::hurried(run.code);
             }
         };
         for event in batch {
             let is_last = run.follow(&event);
             if is_last {
                 drop(run.ops.send(Op::Close));
+            }
+            if let Some(refusal) = run.refusal.take() {
+                run.deaf = true;
+                drop(printer.event(&Event::Error { error: refusal }));
+            }
+            // What another process says in this session is not what was asked for here.
+            if run.deaf && event != Event::Closed {
+                continue;
             }
             // What the last step changed may become known after its turn: the end is printed last.
             if is_last && matches!(event, Event::TurnFinished { .. }) {
@@ -109,24 +149,39 @@ pub async fn run(task: Task, talk: Talk, ops: OpSender, mut events: Inbox) -> u8
                     drop(printer.event(&last));
                 }
                 drop(printer.end());
-                return run.code;
+                return Ended::calmly(run.code);
             }
             // A reader that went away (`| head`) is a wish to stop.
             if printer.event(&event).is_err() {
                 drop(run.ops.send(Op::Close));
-                return exit::ERROR;
+                return Ended::calmly(exit::ERROR);
             }
         }
     }
 }
 
-/// Ctrl-C, or a plain `kill`.
-async fn told_to_stop() -> io::Result<()> {
-    use tokio::signal::unix::{SignalKind, signal};
-    let mut terminate = signal(SignalKind::terminate())?;
-    tokio::select! {
-        result = tokio::signal::ctrl_c() => result,
-        _ = terminate.recv() => Ok(()),
+/// The signals that end a run: Ctrl-C, a plain `kill`, a terminal that is closed, Ctrl-\. They are heard
+/// from the beginning to the end, so that none is missed between two events.
+struct Stops([Signal; 4]);
+
+impl Stops {
+    fn new() -> io::Result<Self> {
+        Ok(Self([
+            signal(SignalKind::interrupt())?,
+            signal(SignalKind::terminate())?,
+            signal(SignalKind::hangup())?,
+            signal(SignalKind::quit())?,
+        ]))
+    }
+
+    async fn next(&mut self) {
+        let [interrupt, terminate, hangup, quit] = &mut self.0;
+        tokio::select! {
+            _ = interrupt.recv() => {}
+            _ = terminate.recv() => {}
+            _ = hangup.recv() => {}
+            _ = quit.recv() => {}
+        }
     }
 }
 
@@ -162,6 +217,12 @@ struct Run {
     last: Option<Event>,
     /// Orders begin once the session is open.
     open: bool,
+    /// The turn failed because of the configuration: a provider, a model or a script that is not there.
+    misconfigured: bool,
+    /// Why the task is not begun, to be told.
+    refusal: Option<Fault>,
+    /// It was not begun: nothing of the session is printed any more.
+    deaf: bool,
     input: Input,
     orders: bool,
 }
@@ -181,6 +242,9 @@ impl Run {
             interrupts: 0,
             last: None,
             open: false,
+            misconfigured: false,
+            refusal: None,
+            deaf: false,
             input: if talk.orders {
                 Input::Open
             } else {
@@ -217,10 +281,7 @@ impl Run {
             Event::SessionStarted { writable, .. } => {
                 self.open = true;
                 match self.task.take() {
-                    Some(_) if !writable => {
-                        self.code = exit::ERROR;
-                        return true;
-                    }
+                    Some(_) if !writable => return self.refuse(),
                     Some(Task::Prompt(input)) => {
                         self.running = true;
                         let delivery = Delivery::Guidance;
@@ -234,9 +295,19 @@ impl Run {
                 }
             }
             Event::QueueChanged { queue } => self.queue = queue.clone(),
-            Event::TurnStarted => self.running = true,
+            Event::TurnStarted => {
+                self.running = true;
+                self.misconfigured = false;
+            }
+            Event::Error { error } if self.running => {
+                self.misconfigured = error.kind == FaultKind::Config;
+                return false;
+            }
             Event::TurnFinished { reason } => {
-                self.code = code_of(*reason);
+                self.code = match reason {
+                    TurnEnd::Error if self.misconfigured => exit::USAGE,
+                    reason => code_of(*reason),
+                };
                 self.running = false;
                 if self.interrupts > 0 {
                     self.code = exit::INTERRUPTED;
@@ -270,13 +341,26 @@ impl Run {
         false
     }
 
+    /// The task is not begun; always true, for this is the end.
+    fn refuse(&mut self) -> bool {
+        let text =
+            "Nothing was asked: this session is open in another process, or of another folder.";
+        let hint = "Wait until it ends there, or begin a session of its own without -c and -r.";
+        self.refusal = Some(Fault::new(FaultKind::Config, text, hint));
+        self.code = exit::ERROR;
+        true
+    }
+
+    fn is_queued(&self) -> bool {
+        !self.queue.guidance.is_empty() || !self.queue.follow_ups.is_empty()
+    }
+
     /// Nothing runs, nothing is about to, and no order can come.
     fn is_over(&self, reason: TurnEnd) -> bool {
         if self.running || self.input != Input::Taken {
             return false;
         }
-        let empty = self.queue.guidance.is_empty() && self.queue.follow_ups.is_empty();
-        empty || self.queue.paused || (!self.orders && reason != TurnEnd::Done)
+        !self.is_queued() || self.queue.paused || (!self.orders && reason != TurnEnd::Done)
     }
 
     /// The first Ctrl-C interrupts the turn; false after the second.

@@ -15,6 +15,7 @@ mod finding;
 mod follower;
 mod judge;
 mod keeping;
+mod logging;
 mod models;
 mod ops;
 mod perform;

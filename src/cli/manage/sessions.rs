@@ -9,7 +9,7 @@ use super::{Outcome, ground};
 use crate::agent::budget::Spent;
 use crate::agent::driver::current_branch;
 use crate::app::{self, Ground};
-use crate::cli::arguments::{ExportFormat, Options, Sessions};
+use crate::cli::arguments::{ExportFormat, Options, Search, Sessions};
 use crate::cli::{print, which};
 use crate::context::overflow::{self, Window};
 use crate::context::{Conversation, inspect as report};
@@ -113,9 +113,7 @@ fn list(ground: &Ground, project: &Project, json: bool, all: bool) -> Result<(),
         "session", "last used", "parts", "cost", "disk"
     ));
     for session in &listed {
-        if !print(line(session, sizes.get(&session.info.id).copied(), all)) {
-            return Ok(());
-        }
+        print(line(session, sizes.get(&session.info.id).copied(), all));
     }
     let own: u64 = used.sessions.iter().map(|(_, bytes)| bytes).sum();
     print(format_args!(
@@ -133,9 +131,7 @@ fn list(ground: &Ground, project: &Project, json: bool, all: bool) -> Result<(),
             } else {
                 &worktree
             };
-            if !print(format_args!("{:>9}  {}", bytes(size), safe(name))) {
-                return Ok(());
-            }
+            print(format_args!("{:>9}  {}", bytes(size), safe(name)));
         }
     }
     Ok(())
@@ -254,43 +250,65 @@ fn delete(project: &Project, id: SessionId, yes: bool) -> Result<(), AppError> {
     Ok(project.delete(id)?)
 }
 
-pub(super) fn search(options: &Options, query: String, all: bool) -> Outcome {
+pub(super) fn search(options: &Options, wanted: &Search) -> Outcome {
     let ground = ground(options)?;
     let project = project(&ground)?;
     let query = SearchQuery {
-        text: query,
-        regex: false,
+        text: wanted.query.clone(),
+        regex: wanted.regex,
         prompts: false,
         limit: HITS,
     };
     let cancel = AtomicBool::new(false);
-    let hits = if all {
+    let hits = if wanted.all {
         Project::search_all(&ground.paths.data_dir, &query, &cancel)?
     } else {
         project.search(&query, &cancel)?
     };
+    if wanted.json {
+        let rows: Vec<serde_json::Value> = hits.iter().map(hit_row).collect();
+        print(format_args!("{:#}", serde_json::Value::from(rows)));
+        return Ok(exit::DONE);
+    }
     for hit in &hits {
-        let line = format!(
+        print(format_args!(
             "{}  {}  {}\n    {}: {}",
             hit.session,
             hit.part,
             safe(&hit.title),
             hit.kind,
             safe(&hit.excerpt)
-        );
-        if !print(line) {
-            break;
-        }
+        ));
     }
     if hits.is_empty() {
-        let hint = if all {
-            "All words must occur in one message, call or output."
+        let place = if wanted.all {
+            ""
         } else {
-            "All words must occur in one message, call or output; --all searches every folder."
+            "; --all searches every folder"
+        };
+        let hint = if wanted.regex {
+            format!(
+                "The expression must match within one line of a message, call or output{place}."
+            )
+        } else {
+            format!("All words must occur in one message, call or output{place}.")
         };
         return Err(AppError::new("Nothing was found.", hint));
     }
     Ok(exit::DONE)
+}
+
+fn hit_row(hit: &session::Hit) -> serde_json::Value {
+    serde_json::json!({
+        "session": hit.session,
+        "title": hit.title,
+        "worktree": hit.worktree,
+        "message": hit.message,
+        "part": hit.part,
+        "kind": hit.kind,
+        "at": hit.at,
+        "excerpt": hit.excerpt,
+    })
 }
 
 pub(super) fn gc(options: &Options, dry_run: bool) -> Outcome {

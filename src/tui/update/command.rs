@@ -1,5 +1,8 @@
 //! What each slash command does.
 
+use std::ffi::OsStr;
+use std::path::Path;
+
 use super::super::command::Command;
 use super::super::composer::vim::Vim;
 use super::super::keymap::{Action, nearest};
@@ -304,7 +307,10 @@ fn export(rest: &str) -> Vec<Effect> {
     let (format, path) = if known.contains(&first) {
         (first, after)
     } else {
-        ("md", rest)
+        // A file's name says what it is to hold.
+        let extension = Path::new(rest.trim()).extension().and_then(OsStr::to_str);
+        let format = extension.filter(|extension| known.contains(extension));
+        (format.unwrap_or("md"), rest)
     };
     let path = Some(path.trim())
         .filter(|path| !path.is_empty())

@@ -3,5 +3,6 @@
 mod doctor;
 mod exec;
 mod keys;
+mod output;
 mod stored;
 mod switch;
