@@ -380,9 +380,9 @@ impl Transcript {
     }
 
     /// Takes in highlighting results and hands new work to the worker, which starts with the first
-    /// piece of work. Call after a frame and on `wake`. True: draw again.
-    pub fn poll_highlights(&mut self) -> bool {
-        self.worker.poll(&mut self.highlights)
+    /// piece of work. Call after a frame and on `wake`; `calm`: no turn runs. True: draw again.
+    pub fn poll_highlights(&mut self, calm: bool) -> bool {
+        self.worker.poll(&mut self.highlights, calm)
     }
 
     /// Called from the worker's thread when results are ready.
