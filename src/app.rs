@@ -111,6 +111,15 @@ pub fn ground(wishes: &Wishes) -> Result<Ground, AppError> {
     if let Some(agent) = &wishes.agent {
         config.agent.clone_from(agent);
     }
+    let mut warnings = loaded.warnings;
+    if let Err(error) = chosen_agent(&config.agent, &paths, &worktree, trusted) {
+        if wishes.agent.is_some() {
+            return Err(error);
+        }
+        // An agent of another project's folder may be the default of all: that must not stop dunlin.
+        warnings.push(format!("{error} Until then build is used."));
+        "build".clone_into(&mut config.agent);
+    }
     config.sandbox.enabled &= !wishes.no_sandbox;
     config.turn.max_steps = wishes
         .max_steps
@@ -121,7 +130,7 @@ pub fn ground(wishes: &Wishes) -> Result<Ground, AppError> {
         folder,
         worktree,
         config,
-        warnings: loaded.warnings,
+        warnings,
         sources,
         trusted,
     })
@@ -165,6 +174,40 @@ fn name_flags(sources: &mut Vec<Setting>, wishes: &Wishes) {
             }),
         }
     }
+}
+
+/// Fails if there is no agent of this name that a session can be held with.
+fn chosen_agent(name: &str, paths: &Paths, worktree: &Path, trusted: bool) -> Result<(), AppError> {
+    // Always there; a file can change it, but not take it away.
+    if name == "build" {
+        return Ok(());
+    }
+    let folders = agents::folders(&paths.config_dir, worktree, trusted, "agents");
+    let known = agents::agents(&folders, &mut Vec::new());
+    let fits = |kind| matches!(kind, agents::AgentKind::Primary | agents::AgentKind::Both);
+    let (fit, others): (Vec<_>, Vec<_>) = known.iter().partition(|agent| fits(agent.kind));
+    if fit.iter().any(|agent| agent.name == name) {
+        return Ok(());
+    }
+    let names: Vec<&str> = fit.iter().map(|agent| agent.name.as_str()).collect();
+    let list = names.join(", ");
+    let Some(other) = others.iter().find(|agent| agent.name == name) else {
+        let meant = crate::config::value::closest(name, &names)
+            .map_or_else(String::new, |close| format!(" Did you mean {close}?"));
+        return Err(AppError::usage(
+            format!("There is no agent {name}.{meant}"),
+            format!("The agents are: {list}."),
+        ));
+    };
+    let why = if other.kind == agents::AgentKind::Subagent {
+        "is a subagent, which the task tool starts"
+    } else {
+        "is used by dunlin itself"
+    };
+    Err(AppError::usage(
+        format!("The agent {name} {why}; a session can't be held with it."),
+        format!("The agents are: {list}."),
+    ))
 }
 
 /// The nearest folder upward that holds `.git`.

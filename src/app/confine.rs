@@ -2,12 +2,15 @@
 //!
 //! `auto` runs commands without asking, so there they get no network unless the configuration allows
 //! it. In the other modes each command that is not known to only read was allowed by the user or by a
-//! rule, network included; then only writing is confined. Confined or not, on Linux a command runs in
+//! rule, network included; then only writing is confined. In `plan` a command writes nowhere but in a
+//! temporary folder of its own, whatever the judge believed of it. Confined or not, on Linux a command runs in
 //! a session of its own, without a terminal.
 
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
+
+use tempfile::TempDir;
 
 use crate::config::paths::Paths;
 use crate::config::used::SandboxSettings;
@@ -63,7 +66,11 @@ impl Confinement {
         if policy.is_none() && !sandbox::MAKES_SESSION {
             return None;
         }
-        Some(Arc::new(Confined { policy }))
+        let plan_folder = OnceLock::new();
+        Some(Arc::new(Confined {
+            policy,
+            plan_folder,
+        }))
     }
 }
 
@@ -72,6 +79,9 @@ impl Confinement {
 struct Confined {
     /// None: nothing is confined, commands only get a session of their own.
     policy: Option<Policy>,
+    /// Where commands may write in mode plan; made when the first one runs, gone with the session.
+    /// None inside: it could not be made.
+    plan_folder: OnceLock<Option<TempDir>>,
 }
 
 impl Confined {
@@ -81,6 +91,22 @@ impl Confined {
             return None;
         };
         let policy = self.policy.clone()?;
+        if mode == Mode::Plan {
+            let folder = self.plan_folder.get_or_init(|| {
+                tempfile::Builder::new()
+                    .prefix("dunlin-plan-")
+                    .tempdir()
+                    .ok()
+            });
+            return Some(match folder {
+                Some(folder) => policy.reading_only(folder.path().to_owned()),
+                None => Policy {
+                    writable: Vec::new(),
+                    network: false,
+                    ..policy
+                },
+            });
+        }
         let network = policy.network || matches!(mode, Mode::Ask | Mode::AutoEdit);
         Some(Policy { network, ..policy })
     }
@@ -127,7 +153,30 @@ mod tests {
         };
         Confined {
             policy: Some(policy),
+            plan_folder: OnceLock::new(),
         }
+    }
+
+    #[test]
+    fn in_plan_a_command_writes_in_a_folder_of_its_own_and_nowhere_else() {
+        let confined = confined();
+        let plan = confined.policy(Confine::By(Mode::Plan)).expect("a policy");
+        let own = plan.temp.clone().expect("a folder");
+        assert_eq!(plan.writable, std::slice::from_ref(&own));
+        assert!(own.is_dir() && !own.starts_with("/w"));
+        let again = confined.policy(Confine::By(Mode::Plan)).expect("a policy");
+        assert_eq!(again.temp.as_ref(), Some(&own), "one folder for all");
+        drop(confined);
+        assert!(!own.exists(), "it goes with the session");
+        assert_eq!(
+            Confined {
+                policy: Some(Policy::default()),
+                plan_folder: OnceLock::new()
+            }
+            .policy(Confine::By(Mode::AutoEdit))
+            .and_then(|p| p.temp),
+            None
+        );
     }
 
     #[test]

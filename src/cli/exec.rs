@@ -75,7 +75,7 @@ pub(super) fn start(
     let (outbox, inbox) = link::events();
     let ended = runtime.block_on(async move {
         let agent = tokio::spawn(app::run_agent(ground, wishes, begin, (receiver, outbox)));
-        let ended = headless::run(task, talk, ops, inbox).await;
+        let ended = headless::run(task, talk, ops, inbox, super::for_terminal).await;
         // The agent has drained the writer when it says `Closed`; a second Ctrl-C does not wait.
         if !ended.hurried {
             drop(agent.await);
@@ -92,7 +92,7 @@ pub(super) fn start(
 }
 
 fn refuse(format: Format, error: &AppError) -> u8 {
-    headless::print_fault(format, &error.to_fault());
+    headless::print_fault(format, &error.to_fault(), super::for_terminal);
     error.code
 }
 

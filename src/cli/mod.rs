@@ -13,6 +13,7 @@ mod which;
 use clap::Parser;
 
 use crate::headless::exit;
+use crate::tui::term::sanitise::Safe;
 use arguments::{Arguments, Command};
 
 /// Runs the program with the process's own arguments; returns its exit code.
@@ -94,20 +95,34 @@ fn mistyped(prompt: &str) -> Option<&'static str> {
         .copied()
 }
 
+/// A text, line by line, without what a terminal would obey or hide.
+pub(crate) fn for_terminal(text: &str) -> String {
+    let lines = Safe::lines(text);
+    let lines: Vec<&str> = lines.iter().map(Safe::as_str).collect();
+    lines.join("\n")
+}
+
 /// Prints a failure on stderr; returns the code it ends with.
 pub(crate) fn fail(sentence: impl std::fmt::Display, code: u8) -> u8 {
     use std::io::Write;
+    let sentence = for_terminal(&sentence.to_string());
     // Nobody is left to tell when stderr is gone.
     drop(writeln!(std::io::stderr(), "dunlin: {sentence}"));
     code
 }
 
-/// Prints a line on stdout. A reader that has seen enough (`| head`) ends the program quietly; output
-/// that cannot be written ends it with a failure, for what was asked for is not there.
+/// Prints a line on stdout, as it is for a pipe or a file, cleaned for a terminal: titles, paths and
+/// findings hold what models and files said. A reader that has seen enough (`| head`) ends the program
+/// quietly; output that cannot be written ends it with a failure, for what was asked for is not there.
 pub(crate) fn print(text: impl std::fmt::Display) {
-    use std::io::{ErrorKind, Write};
+    use std::io::{ErrorKind, IsTerminal, Write};
     let mut out = std::io::stdout();
-    let Err(error) = writeln!(out, "{text}").and_then(|()| out.flush()) else {
+    let written = if out.is_terminal() {
+        writeln!(out, "{}", for_terminal(&text.to_string()))
+    } else {
+        writeln!(out, "{text}")
+    };
+    let Err(error) = written.and_then(|()| out.flush()) else {
         return;
     };
     std::process::exit(i32::from(match error.kind() {

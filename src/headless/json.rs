@@ -29,7 +29,7 @@ impl<W: Write> Printer for JsonPrinter<W> {
         if let (Event::SessionStarted { .. }, Some(fields)) = (event, value.as_object_mut()) {
             fields.insert("format".to_owned(), FORMAT.into());
         }
-        let mut line = value.to_string();
+        let mut line = escaped(value.to_string());
         line.push('\n');
         self.out.write_all(line.as_bytes())?;
         self.out.flush()
@@ -38,6 +38,29 @@ impl<W: Write> Printer for JsonPrinter<W> {
     fn end(&mut self) -> io::Result<()> {
         self.out.flush()
     }
+}
+
+/// JSON escapes the controls of ASCII; what else a terminal would obey or reorder is escaped here, so
+/// that a line is the same value everywhere and harmless on a screen.
+fn escaped(line: String) -> String {
+    let steers = |c: char| {
+        let shapes =
+            matches!(c as u32, 0x061C | 0x200E | 0x200F | 0x2028..=0x202E | 0x2066..=0x2069);
+        c.is_control() || shapes
+    };
+    if !line.contains(steers) {
+        return line;
+    }
+    let mut out = String::with_capacity(line.len() + 16);
+    for c in line.chars() {
+        if steers(c) {
+            // all of them are one unit of UTF-16
+            out.push_str(&format!("\\u{:04x}", c as u32));
+        } else {
+            out.push(c);
+        }
+    }
+    out
 }
 
 /// Screens' own events are not part of the contract.

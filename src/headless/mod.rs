@@ -8,12 +8,15 @@ mod json;
 mod orders;
 mod text;
 
-use std::io::{self, Write};
+use std::io::{self, IsTerminal, Write};
 
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
+use crate::protocol::event::ReadOnly;
 use crate::protocol::link::{Inbox, OpSender};
-use crate::protocol::{Delivery, Event, Fault, FaultKind, Op, PromptInput, QueueState, TurnEnd};
+use crate::protocol::{
+    Delivery, Event, Fault, FaultKind, Op, PromptInput, QueueState, SessionId, TurnEnd,
+};
 
 /// How the events are printed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -23,6 +26,9 @@ pub enum Format {
     /// One JSON object a line on stdout.
     Json,
 }
+
+/// Takes out of a text what a terminal would obey or hide, line by line.
+pub type Clean = fn(&str) -> String;
 
 /// What a run is to do.
 #[derive(Debug, Clone, PartialEq)]
@@ -90,10 +96,14 @@ impl Ended {
 }
 
 /// Runs one task and everything queued behind it. With orders it runs until standard input has ended
-/// and nothing is left to do.
-pub async fn run(task: Task, talk: Talk, ops: OpSender, mut events: Inbox) -> Ended {
+/// and nothing is left to do. `clean` is what text goes through on its way to a terminal.
+pub async fn run(task: Task, talk: Talk, ops: OpSender, mut events: Inbox, clean: Clean) -> Ended {
     let mut printer: Box<dyn Printer + Send> = match talk.format {
-        Format::Text => Box::new(text::TextPrinter::new(io::stdout(), io::stderr())),
+        Format::Text => {
+            let (out, err) = (io::stdout(), io::stderr());
+            let terminal = out.is_terminal();
+            Box::new(text::TextPrinter::new(out, err, clean, terminal))
+        }
         Format::Json => Box::new(json::JsonPrinter::new(io::stdout())),
     };
     let mut orders = talk.orders.then(|| orders::listen(io::stdin()));
@@ -278,10 +288,15 @@ impl Run {
     /// Follows the session; true when there is nothing left to do.
     fn follow(&mut self, event: &Event) -> bool {
         match event {
-            Event::SessionStarted { writable, .. } => {
+            Event::SessionStarted {
+                writable,
+                read_only,
+                session,
+                ..
+            } => {
                 self.open = true;
                 match self.task.take() {
-                    Some(_) if !writable => return self.refuse(),
+                    Some(_) if !writable => return self.refuse(*read_only, session.id),
                     Some(Task::Prompt(input)) => {
                         self.running = true;
                         let delivery = Delivery::Guidance;
@@ -342,11 +357,24 @@ impl Run {
     }
 
     /// The task is not begun; always true, for this is the end.
-    fn refuse(&mut self) -> bool {
-        let text =
-            "Nothing was asked: this session is open in another process, or of another folder.";
-        let hint = "Wait until it ends there, or begin a session of its own without -c and -r.";
-        self.refusal = Some(Fault::new(FaultKind::Config, text, hint));
+    fn refuse(&mut self, why: Option<ReadOnly>, session: SessionId) -> bool {
+        let (text, hint) = match why {
+            Some(ReadOnly::OtherFolder) => (
+                format!("The session {session} belongs to another folder, so nothing was asked."),
+                "Run it in that folder; `dunlin sessions list --all` names it.",
+            ),
+            Some(ReadOnly::NotWritable) => (
+                format!(
+                    "The files of the session {session} cannot be written, so nothing was asked."
+                ),
+                "`dunlin doctor` says where they are and what is the matter.",
+            ),
+            Some(ReadOnly::OtherWindow) | None => (
+                format!("The session {session} is open in another dunlin, so nothing was asked."),
+                "Close it there, or begin a session without -c and -r.",
+            ),
+        };
+        self.refusal = Some(Fault::new(FaultKind::BadRequest, text, hint));
         self.code = exit::ERROR;
         true
     }
@@ -387,10 +415,10 @@ pub const fn code_of(reason: TurnEnd) -> u8 {
 }
 
 /// A failure before there was an agent, in the form that was asked for.
-pub fn print_fault(format: Format, fault: &Fault) {
+pub fn print_fault(format: Format, fault: &Fault, clean: Clean) {
     // Nobody is left to tell when even this cannot be printed.
     drop(match format {
-        Format::Text => writeln!(io::stderr(), "dunlin: {fault}"),
+        Format::Text => writeln!(io::stderr(), "dunlin: {}", clean(&fault.to_string())),
         Format::Json => json::JsonPrinter::new(io::stdout()).event(&Event::Error {
             error: fault.clone(),
         }),

@@ -111,6 +111,45 @@ pub(super) fn read(line: &str) -> Result<Op, String> {
         .map_err(|error| format!("This line of the input is not an order: {error}."))
 }
 
+/// What came of reading a line.
+#[derive(Debug, PartialEq, Eq)]
+enum Line {
+    /// It is there.
+    Read,
+    /// It was longer than the limit; all of it is skipped, so that its rest is not taken for a line.
+    TooLong,
+    /// The input has ended.
+    End,
+}
+
+fn next_line(input: &mut impl BufRead, line: &mut Vec<u8>, limit: u64) -> Line {
+    let count = input.take(limit).read_until(b'\n', line).unwrap_or(0);
+    if count == 0 {
+        return Line::End;
+    }
+    if line.ends_with(b"\n") || (count as u64) < limit {
+        return Line::Read;
+    }
+    // Exactly the limit may also be the last line of the input.
+    let mut skipped = false;
+    loop {
+        let (done, used) = match input.fill_buf() {
+            Ok([]) | Err(_) => (true, 0),
+            Ok(bytes) => {
+                skipped = true;
+                match bytes.iter().position(|b| *b == b'\n') {
+                    Some(at) => (true, at + 1),
+                    None => (false, bytes.len()),
+                }
+            }
+        };
+        input.consume(used);
+        if done {
+            return if skipped { Line::TooLong } else { Line::Read };
+        }
+    }
+}
+
 /// Reads orders until the end of the input, on a thread of its own.
 pub(super) fn listen(
     input: impl Read + Send + 'static,
@@ -123,18 +162,21 @@ pub(super) fn listen(
             let mut line = Vec::new();
             loop {
                 line.clear();
-                let count = (&mut input)
-                    .take(LINE_BYTES)
-                    .read_until(b'\n', &mut line)
-                    .unwrap_or(0);
-                if count == 0 {
-                    return;
-                }
-                let text = String::from_utf8_lossy(&line);
-                if text.trim().is_empty() {
-                    continue;
-                }
-                if sender.send(read(text.trim())).is_err() {
+                let order = match next_line(&mut input, &mut line, LINE_BYTES) {
+                    Line::End => return,
+                    Line::TooLong => Err(format!(
+                        "This line of the input is longer than {} MiB and was left out.",
+                        LINE_BYTES >> 20
+                    )),
+                    Line::Read => {
+                        let text = String::from_utf8_lossy(&line);
+                        if text.trim().is_empty() {
+                            continue;
+                        }
+                        read(text.trim())
+                    }
+                };
+                if sender.send(order).is_err() {
                     return;
                 }
             }
@@ -185,6 +227,21 @@ mod tests {
         for line in with_ids {
             assert!(read(&line).is_ok(), "{line}: {:?}", read(&line));
         }
+    }
+
+    #[test]
+    fn a_line_that_is_too_long_is_skipped_to_its_end() {
+        let mut input = std::io::Cursor::new(b"12345678\nabcdefghij{\"x\"}\nok\n12345678");
+        let mut lines = Vec::new();
+        loop {
+            let mut line = Vec::new();
+            match next_line(&mut input, &mut line, 8) {
+                Line::End => break,
+                Line::TooLong => lines.push("long".to_owned()),
+                Line::Read => lines.push(String::from_utf8_lossy(&line).trim().to_owned()),
+            }
+        }
+        assert_eq!(lines, ["long", "long", "ok", "12345678"]);
     }
 
     #[test]

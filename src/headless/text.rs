@@ -1,9 +1,12 @@
 //! The answer on stdout, what happens meanwhile on stderr.
+//!
+//! Progress is for eyes: it never carries what a terminal would obey. The answer is what the model said,
+//! byte for byte, unless stdout is a terminal.
 
 use std::collections::{HashMap, HashSet};
 use std::io::{self, Write};
 
-use super::Printer;
+use super::{Clean, Printer};
 use crate::protocol::{
     AskBody, Event, MessageId, NoticeLevel, Part, PartBody, PartId, Role, ToolState,
 };
@@ -13,6 +16,10 @@ use crate::protocol::{
 pub(super) struct TextPrinter<O, E> {
     out: O,
     err: E,
+    /// Takes out what a terminal would obey or hide.
+    clean: Clean,
+    /// True if the answer goes to a terminal.
+    terminal: bool,
     /// Messages of the assistant that are no summaries.
     said: HashSet<MessageId>,
     /// Texts of the newest message, by part, in order.
@@ -22,15 +29,22 @@ pub(super) struct TextPrinter<O, E> {
 }
 
 impl<O: Write, E: Write> TextPrinter<O, E> {
-    pub(super) fn new(out: O, err: E) -> Self {
+    pub(super) fn new(out: O, err: E, clean: Clean, terminal: bool) -> Self {
         Self {
             out,
             err,
+            clean,
+            terminal,
             said: HashSet::new(),
             texts: Vec::new(),
             newest: None,
             told: HashMap::new(),
         }
+    }
+
+    /// One piece of progress.
+    fn tell(&mut self, text: &str) -> io::Result<()> {
+        writeln!(self.err, "{}", (self.clean)(text))
     }
 
     fn part(&mut self, part: &Part) -> io::Result<()> {
@@ -58,7 +72,7 @@ impl<O: Write, E: Write> TextPrinter<O, E> {
     fn progress_texts(&mut self) -> io::Result<()> {
         for (_, text) in std::mem::take(&mut self.texts) {
             if !text.trim().is_empty() {
-                writeln!(self.err, "{}", text.trim())?;
+                self.tell(text.trim())?;
             }
         }
         Ok(())
@@ -76,9 +90,9 @@ impl<O: Write, E: Write> TextPrinter<O, E> {
         match state {
             ToolState::Error { error, .. } => {
                 let first = error.lines().next().unwrap_or_default();
-                writeln!(self.err, "{mark} {name} {title}: {first}")
+                self.tell(&format!("{mark} {name} {title}: {first}"))
             }
-            _ => writeln!(self.err, "{mark} {name} {title}"),
+            _ => self.tell(&format!("{mark} {name} {title}")),
         }
     }
 }
@@ -103,56 +117,50 @@ impl<O: Write, E: Write> Printer for TextPrinter<O, E> {
                 attempt,
                 delay_ms,
                 error,
-            } => writeln!(
-                self.err,
+            } => self.tell(&format!(
                 "⟲ attempt {attempt} failed: {} Trying again in {} s.",
                 error.message,
                 delay_ms.div_ceil(1_000)
-            ),
+            )),
             Event::Pruned {
                 count,
                 tokens_saved,
-            } => writeln!(
-                self.err,
+            } => self.tell(&format!(
                 "⌁ cleared {count} old outputs, {tokens_saved} tokens"
-            ),
+            )),
             Event::Compacted {
                 before_tokens,
                 after_tokens,
                 ..
             } => {
-                writeln!(
-                    self.err,
+                self.tell(&format!(
                     "⌁ compacted {before_tokens} → {after_tokens} tokens"
-                )
+                ))
             }
             Event::Notice {
                 level: NoticeLevel::Info,
                 ..
             } => Ok(()),
-            Event::Notice { text, .. } => writeln!(self.err, "! {text}"),
+            Event::Notice { text, .. } => self.tell(&format!("! {text}")),
             Event::Asked { ask } => match &ask.body {
-                AskBody::Permission { subject, tool, .. } => writeln!(
-                    self.err,
+                AskBody::Permission { subject, tool, .. } => self.tell(&format!(
                     "? {tool} needs permission, and nobody can be asked: {subject}\n  Allow it with a rule in \
                      [permission], or use --mode auto-edit or --mode auto."
-                ),
+                )),
                 AskBody::DoomLoop {
                     subject, repeats, ..
                 } => {
-                    writeln!(
-                        self.err,
+                    self.tell(&format!(
                         "! the same call {repeats} times in a row: {subject}"
-                    )
+                    ))
                 }
                 _ => Ok(()),
             },
-            Event::Error { error } => writeln!(self.err, "dunlin: {error}"),
-            Event::Onboarding { reason, .. } => writeln!(
-                self.err,
+            Event::Error { error } => self.tell(&format!("dunlin: {error}")),
+            Event::Onboarding { reason, .. } => self.tell(&format!(
                 "dunlin: {reason} Set ANTHROPIC_API_KEY, OPENAI_API_KEY or GEMINI_API_KEY, run `dunlin auth \
                  login`, or try `dunlin demo`."
-            ),
+            )),
             _ => Ok(()),
         }
     }
@@ -164,7 +172,12 @@ impl<O: Write, E: Write> Printer for TextPrinter<O, E> {
             .collect();
         let answer = texts.join("\n");
         if !answer.trim().is_empty() {
-            writeln!(self.out, "{}", answer.trim_end())?;
+            let answer = answer.trim_end();
+            if self.terminal {
+                writeln!(self.out, "{}", (self.clean)(answer))?;
+            } else {
+                writeln!(self.out, "{answer}")?;
+            }
         }
         self.out.flush()?;
         self.err.flush()
@@ -208,7 +221,7 @@ mod tests {
             "msg_01a201c5313a7f42800b7e9c4440a63e",
         );
         let (mut out, mut err) = (Vec::new(), Vec::new());
-        let mut printer = TextPrinter::new(&mut out, &mut err);
+        let mut printer = TextPrinter::new(&mut out, &mut err, str::to_owned, false);
         let told = [
             // its output was cleared, so it is announced again
             called("prt_01a201c531427c20800becd95d9dbff2", old),

@@ -124,6 +124,15 @@ fn file(policy: &Policy, cwd: &Path, line: &str) -> Option<Blocked> {
     if reading && path.exists() && std::fs::File::open(path).is_err() {
         return None;
     }
+    if policy.temp.is_some() {
+        return Some(Blocked {
+            kind: "write",
+            sentence: format!(
+                "The sandbox blocked this: {} can't be written, because commands change nothing in plan mode.",
+                path.display()
+            ),
+        });
+    }
     Some(Blocked {
         kind: "write",
         sentence: format!(
@@ -192,6 +201,7 @@ mod tests {
             writable: vec![PathBuf::from("/w"), PathBuf::from("/tmp")],
             unreadable: vec![PathBuf::from("/h/.ssh")],
             network: false,
+            temp: None,
         };
         explain(&policy, Path::new("/w/src"), output, Some(exit)).map(|b| b.kind)
     }
@@ -233,6 +243,15 @@ mod tests {
         ] {
             assert_eq!(kind(output, 1), expected, "{output}");
         }
+        let plan = Policy {
+            network: true,
+            ..Policy::default()
+        }
+        .reading_only(PathBuf::from("/tmp/own"));
+        let output = "touch: cannot touch '/w/x': Permission denied";
+        let told = explain(&plan, Path::new("/w"), output, Some(1)).expect("blocked");
+        assert!(told.sentence.contains("plan mode"), "{}", told.sentence);
+        assert!(!plan.network);
         assert_eq!(
             kind("touch: cannot touch '/h/x': Permission denied", 0),
             None

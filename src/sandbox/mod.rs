@@ -159,6 +159,11 @@ fn launch(mut args: impl Iterator<Item = OsString>) -> Result<i32, String> {
         for name in policy::DOORS {
             command.env_remove(name);
         }
+        if let Some(folder) = &policy.temp {
+            for name in ["TMPDIR", "TMP", "TEMP"] {
+                command.env(name, folder);
+            }
+        }
     }
     let error = command.exec();
     let shown = PathBuf::from(program);

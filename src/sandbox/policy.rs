@@ -16,6 +16,8 @@ pub struct Policy {
     pub unreadable: Vec<PathBuf>,
     /// True if it may use the network.
     pub network: bool,
+    /// The command's own folder for temporary files, handed to it as `TMPDIR`; none for the usual one.
+    pub temp: Option<PathBuf>,
 }
 
 /// Variables that lead to programs outside the sandbox which would act for the command.
@@ -93,6 +95,19 @@ impl Policy {
             writable,
             unreadable: SECRETS.iter().map(|name| home.join(name)).collect(),
             network: settings.network,
+            temp: None,
+        }
+    }
+
+    /// The same for a command that must change nothing (mode plan): it writes only in `temp`, a folder
+    /// that nobody else uses, and has no network.
+    #[must_use]
+    pub fn reading_only(self, temp: PathBuf) -> Self {
+        Self {
+            writable: vec![temp.clone()],
+            network: false,
+            temp: Some(temp),
+            ..self
         }
     }
 
@@ -121,6 +136,7 @@ impl Policy {
             "w": bytes(&self.writable),
             "u": bytes(&self.unreadable),
             "n": self.network,
+            "t": self.temp.as_ref().map(|p| encode(p.as_os_str())),
         });
         value.to_string().into()
     }
@@ -140,6 +156,10 @@ impl Policy {
             writable: paths("w")?,
             unreadable: paths("u")?,
             network: value.get("n")?.as_bool()?,
+            temp: match value.get("t") {
+                None | Some(serde_json::Value::Null) => None,
+                Some(path) => Some(path.as_str().and_then(decode)?),
+            },
         })
     }
 }
@@ -231,6 +251,7 @@ mod tests {
             ],
             unreadable: vec![PathBuf::from("/s")],
             network: true,
+            temp: Some(PathBuf::from("/t %")),
         };
         assert_eq!(Policy::from_argument(&policy.to_argument()), Some(policy));
         assert_eq!(Policy::from_argument(OsStr::new("{}")), None);

@@ -51,6 +51,7 @@ impl World {
             writable: vec![root.join("work")],
             unreadable: vec![root.join("home/.ssh")],
             network: false,
+            temp: None,
         };
         Self { dir, policy }
     }
@@ -130,6 +131,36 @@ fn writes_reach_the_worktree_and_nothing_else() {
             .expect("dir")
             .next()
             .is_none()
+    );
+}
+
+#[test]
+fn a_command_that_only_reads_writes_in_its_own_folder_and_nowhere_else() {
+    if !supported() {
+        return;
+    }
+    let mut world = World::new();
+    let own = world.policy.writable[0].with_file_name("own");
+    std::fs::create_dir(&own).expect("dir");
+    world.policy = world.policy.reading_only(own.clone());
+    world.works("ls && cat ../home/note && sort ../home/note > /dev/null");
+    world.works("test \"$TMPDIR\" = \"$(cd ../own && pwd -P)\" && echo x > \"$(mktemp)\"");
+    world.works("cat <<< text && cat <<E\n$(seq 1 20000)\nE");
+    for script in [
+        "touch made",
+        "echo a > file",
+        "sort --o sorted ../home/note",
+        "mkdir d",
+        "echo a > /tmp/dunlin-plan-test",
+        "echo a > /dev/shm/dunlin-plan-test",
+    ] {
+        world.fails(script);
+    }
+    assert_eq!(
+        std::fs::read_dir(world.dir.path().join("work"))
+            .expect("dir")
+            .count(),
+        0
     );
 }
 

@@ -72,6 +72,7 @@ mod tests {
             writable: vec![PathBuf::from("/nowhere/a \"b\"")],
             unreadable: vec![PathBuf::from("/nowhere/s")],
             network: false,
+            temp: None,
         };
         let (program, words) = wrap(&policy, OsStr::new("bash"), &["-c".into(), "x".into()]);
         assert_eq!(program, PROGRAM);

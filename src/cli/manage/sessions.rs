@@ -1,7 +1,7 @@
 //! `dunlin sessions`, `search`, `inspect`, `gc`: what is stored, without opening it to write.
 
 use std::collections::HashMap;
-use std::io::Write;
+use std::io::{IsTerminal, Write};
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
@@ -19,6 +19,7 @@ use crate::model::auth;
 use crate::protocol::{IdMint, SessionId, SessionSummary};
 use crate::session::{self, GcPolicy, GcReport, Project, Redactor, SearchQuery};
 use crate::snapshot;
+use crate::tui::term::sanitise::Safe;
 
 /// Hits of a search.
 const HITS: usize = 200;
@@ -176,7 +177,7 @@ fn count(number: usize, what: &str) -> String {
 
 /// What comes from a model or a file must not steer the terminal.
 fn safe(text: &str) -> String {
-    text.chars().filter(|c| !c.is_control()).collect()
+    Safe::strip(text).as_str().to_owned()
 }
 
 fn title(session: &SessionSummary) -> String {
@@ -218,8 +219,15 @@ fn export(
     let env = |name: &str| std::env::var(name).ok();
     let keys = auth::known_keys(&ground.paths.config_dir, &variables, &env);
     let redactor = Redactor::of_process().and(keys);
-    let mut out = std::io::stdout().lock();
-    Ok(project.export(id, format, &redactor, &mut out)?)
+    let out = std::io::stdout();
+    if !out.is_terminal() {
+        return Ok(project.export(id, format, &redactor, &mut out.lock())?);
+    }
+    // What was said and read in a session must not steer the terminal it is shown on.
+    let mut text = Vec::new();
+    project.export(id, format, &redactor, &mut text)?;
+    print(String::from_utf8_lossy(&text).trim_end());
+    Ok(())
 }
 
 fn import(ground: &Ground, project: &Project, file: &Path) -> Result<(), AppError> {

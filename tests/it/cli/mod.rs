@@ -4,5 +4,6 @@ mod doctor;
 mod exec;
 mod keys;
 mod output;
+mod safety;
 mod stored;
 mod switch;

@@ -154,7 +154,7 @@ fn a_session_that_is_open_elsewhere_refuses_a_prompt_aloud() {
     let told = of_type(&events, "error");
     assert_eq!(told.len(), 1, "{}", done.stdout);
     let message = told[0]["error"]["message"].as_str().expect("a sentence");
-    assert!(message.contains("open in another process"), "{message}");
+    assert!(message.contains("open in another dunlin"), "{message}");
     assert_eq!(
         of_type(&events, "part.updated").len(),
         0,
