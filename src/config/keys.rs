@@ -32,6 +32,9 @@ fn model<'a>(c: &'a mut Config, names: &[String]) -> &'a mut ModelSettings {
 }
 
 const WIRES: &[&str] = &["anthropic", "openai-chat", "openai-responses", "gemini"];
+/// How pictures can be shown.
+const PICTURES: &[&str] = &["auto", "off", "blocks", "kitty", "iterm", "sixel"];
+
 const STRATEGIES: &[&str] = &[
     "reactive-overflow",
     "proactive-threshold",
@@ -361,6 +364,16 @@ pub const KEYS: &[Key] = &[
         "ui.notify",
         Kind::Bool(|c, _| &mut c.ui.notify),
         "Notify when the terminal is not in front.",
+    ),
+    key(
+        "ui.images",
+        Kind::Choice(|c, _| &mut c.ui.images, PICTURES),
+        "How pictures are shown; auto asks the terminal, blocks makes them of coloured halves of cells.",
+    ),
+    key(
+        "ui.links",
+        Kind::Bool(|c, _| &mut c.ui.links),
+        "Addresses and file names that the terminal opens with a click.",
     ),
     key(
         "ui.keys",

@@ -293,6 +293,10 @@ pub struct UiSettings {
     pub plain: bool,
     /// Notify when unfocused.
     pub notify: bool,
+    /// How pictures are shown: `auto`, `off`, `blocks`, `kitty`, `iterm` or `sixel`.
+    pub images: String,
+    /// Addresses that the terminal opens (OSC 8).
+    pub links: bool,
     /// Keys: action name to key names, over the defaults.
     pub keys: BTreeMap<String, Vec<String>>,
     /// Where each of them stands, e.g. `keys.toml line 3`; not a setting.
@@ -309,6 +313,8 @@ impl Default for UiSettings {
             vim: false,
             plain: false,
             notify: true,
+            images: "auto".to_owned(),
+            links: true,
             keys: BTreeMap::new(),
             key_places: BTreeMap::new(),
         }

@@ -77,6 +77,7 @@ fn is_public(event: &Event) -> bool {
             | Event::Models { .. }
             | Event::Files { .. }
             | Event::Output { .. }
+            | Event::FileRead { .. }
             | Event::UndoPreview { .. }
             | Event::Tree { .. }
             | Event::Preview { .. }

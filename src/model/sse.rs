@@ -46,7 +46,17 @@ pub struct Framing {
     past_first: bool,
     /// True if the last line ended with CR: an LF right after it belongs to it.
     after_cr: bool,
+    /// True once a line of the format was seen, a comment included.
+    is_stream: bool,
+    /// The start of the lines since the last event that are none of the format's.
+    stray: Vec<u8>,
 }
+
+/// The names of fields, the empty one of comments included.
+const FIELDS: [&[u8]; 5] = [b"", b"data", b"event", b"id", b"retry"];
+
+/// How much of what is no event is kept for the message.
+const STRAY: usize = 4096;
 
 impl Framing {
     /// The next event that ends within `input`; what was consumed is cut off `input`. `None` once
@@ -89,10 +99,22 @@ impl Framing {
     /// judges whether it is whole.
     pub fn last(&mut self) -> Option<Frame<'_>> {
         let line = mem::take(&mut self.line);
-        if !line.is_empty() {
+        // a line that was cut inside the name of its field says nothing
+        if !FIELDS.iter().any(|field| field.starts_with(&line)) {
             self.take_line(&line).ok()?;
         }
         (self.data_lines > 0).then(|| self.give())
+    }
+
+    /// The start of what came after the last event and is no line of an event stream: servers that
+    /// fail while they stream write their error without `data:`.
+    pub fn stray(&self) -> &[u8] {
+        &self.stray
+    }
+
+    /// True if anything so far was a line of an event stream.
+    pub const fn is_stream(&self) -> bool {
+        self.is_stream
     }
 
     fn grow_line(&mut self, more: &[u8]) -> Result<(), TooLarge> {
@@ -122,6 +144,13 @@ impl Framing {
             None => (line, &[][..]),
         };
         let value = value.strip_prefix(b" ").unwrap_or(value);
+        if !FIELDS.contains(&field) {
+            // nothing that anybody has thought of; kept in case it is the server's last word
+            let room = STRAY.saturating_sub(self.stray.len());
+            self.stray.extend(line.iter().chain(b"\n").take(room));
+            return Ok(false);
+        }
+        self.is_stream = true;
         match field {
             b"data" => {
                 if self.data.len() + value.len() >= MAX_EVENT {
@@ -137,7 +166,7 @@ impl Framing {
                 self.event.clear();
                 self.event.extend_from_slice(value);
             }
-            // comments, `id`, `retry` and what nobody has thought of yet
+            // comments, `id`, `retry`
             _ => {}
         }
         Ok(false)
@@ -148,6 +177,7 @@ impl Framing {
         refill(&mut self.given.1, &mut self.data);
         refill(&mut self.given.0, &mut self.event);
         self.data_lines = 0;
+        self.stray.clear();
         Frame {
             event: Some(self.given.0.as_str()).filter(|name| !name.is_empty()),
             data: &self.given.1,

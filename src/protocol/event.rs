@@ -6,9 +6,9 @@
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Ask, AskId, ContextGauge, Destination, DiffReport, Fault, FileDiff, Message, MessageId, Millis,
-    Mode, ModelRef, Part, PartId, QueueId, QueueState, SearchHit, SessionId, SessionInfo,
-    SessionSummary, Tokens, TreeTurn,
+    Ask, AskId, ContextGauge, Destination, DiffReport, Fault, FileDiff, FileSource, Message,
+    MessageId, Millis, Mode, ModelRef, Part, PartId, QueueId, QueueState, SearchHit, SessionId,
+    SessionInfo, SessionSummary, Tokens, TreeTurn,
 };
 
 /// Why a turn ended.
@@ -449,6 +449,15 @@ pub enum Event {
         part: PartId,
         /// The full output, at most 8 MiB, cut in the middle beyond that.
         text: String,
+    },
+    /// Answer to `Op::ReadFile`.
+    #[serde(rename = "file.read")]
+    FileRead {
+        /// As given in the Op.
+        source: FileSource,
+        /// The bytes; none if they are gone or more than 32 MiB.
+        #[serde(skip)]
+        bytes: Option<bytes::Bytes>,
     },
     /// Answer to `Op::Context`: the report as JSON (docs/context.md) and as lines.
     #[serde(rename = "context")]

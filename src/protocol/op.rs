@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Answer, AskId, DiffScope, Effort, FilePart, Hunk, MessageId, Mode, ModelRef, PartId, QueueId,
-    SessionId,
+    Answer, AskId, DiffScope, Effort, FilePart, FileSource, Hunk, MessageId, Mode, ModelRef,
+    PartId, QueueId, SessionId,
 };
 
 /// What the user typed and attached.
@@ -221,6 +221,8 @@ pub enum Op {
     },
     /// Read the full output of a tool part; answered by `Event::Output`.
     ReadOutput(PartId),
+    /// Read the bytes of a picture or document of the session; answered by `Event::FileRead`.
+    ReadFile(FileSource),
     /// Ask for the permission rules in force; answered by `Event::Permissions`.
     ListPermissions,
     /// Take a grant back; answered by `Event::Permissions`.

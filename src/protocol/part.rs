@@ -138,7 +138,7 @@ pub struct FilePart {
 }
 
 /// Where the bytes of a file part are.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum FileSource {
     /// In the blob store, by content.

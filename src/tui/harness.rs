@@ -6,6 +6,7 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
 use super::input::{Input, Key};
+use super::picture::way::Facts;
 use super::state::{Start, State, Terminal};
 use super::theme::ColourDepth;
 use super::update::{Effect, Msg, update};
@@ -42,6 +43,7 @@ impl Harness {
             kitty: true,
             depth: ColourDepth::Truecolour,
             background: None,
+            pictures: Facts::default(),
         };
         let start = Start {
             version: "0.1".to_owned(),

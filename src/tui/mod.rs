@@ -19,6 +19,7 @@ pub mod harness;
 pub mod input;
 pub mod keymap;
 pub mod overlay;
+pub mod picture;
 mod plain;
 pub mod run;
 pub mod scroll;

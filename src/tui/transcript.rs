@@ -24,12 +24,15 @@ use ratatui::layout::Rect;
 
 use crate::protocol::{AskId, Event, MessageId, Millis, NoticeLevel, PartId, Phase, TurnEnd};
 use crate::tui::cells::Cell;
+use crate::tui::picture::{Canvas, Pictures};
 use crate::tui::scroll::anchor::{Move, Position, Unit};
 use crate::tui::scroll::find::Find;
 use crate::tui::scroll::select::Selection;
+use crate::tui::term::gallery::Seen;
 use crate::tui::term::sanitise::Safe;
 use crate::tui::text::cache::Cache;
 use crate::tui::text::highlight::{Highlights, Worker};
+use crate::tui::text::link::Links;
 use crate::tui::theme::Theme;
 
 /// Bytes of cells beyond which the oldest messages are dropped.
@@ -90,6 +93,10 @@ pub struct Transcript {
     cache: Cache,
     highlights: Highlights,
     worker: Worker,
+    links: Links,
+    pictures: Pictures,
+    /// The pictures of the last frame, from the top.
+    seen: Vec<Seen>,
     position: Position,
     moves: Vec<Move>,
     selection: Option<Selection>,
@@ -258,14 +265,18 @@ impl Transcript {
 
     /// Bytes held by cells and layouts, about.
     pub fn weight(&self) -> usize {
-        self.list.weight() + self.cache.size().1
+        self.list.weight() + self.cache.size().1 + self.pictures.weight()
     }
 
     /// Forgets everything.
     pub fn clear(&mut self) {
         let worker = std::mem::take(&mut self.worker);
+        let pictures = std::mem::take(&mut self.pictures);
+        let links = self.links.clone();
         *self = Self {
             worker,
+            links,
+            pictures,
             ..Self::default()
         };
     }
@@ -327,14 +338,45 @@ impl Transcript {
         self.cell_at(row).is_some_and(|at| self.toggle(at))
     }
 
-    /// Folds or unfolds the newest cell that can be; true if there is one.
+    /// Folds or unfolds the lowest cell on screen that hides something, or that was unfolded; true if
+    /// there is one. What stands below the screen is never touched.
     pub fn toggle_fold_last(&mut self) -> bool {
-        let last = (0..self.list.len()).rev().find(|at| {
-            self.list
-                .get(*at)
-                .is_some_and(|entry| entry.cell.can_unfold())
-        });
-        last.is_some_and(|at| self.toggle(at))
+        let mut cells: Vec<u64> = self
+            .screen
+            .iter()
+            .rev()
+            .flatten()
+            .map(|(u, _)| u.cell)
+            .collect();
+        cells.dedup();
+        let found = cells.into_iter().find(|id| self.hides_or_is_open(*id));
+        found
+            .and_then(|id| self.list.index(id))
+            .is_some_and(|at| self.toggle(at))
+    }
+
+    /// True if unfolding would show more, or folding less.
+    fn hides_or_is_open(&mut self, id: u64) -> bool {
+        let Some(at) = self.list.index(id) else {
+            return false;
+        };
+        let Some(entry) = self.list.get(at).filter(|entry| entry.cell.can_unfold()) else {
+            return false;
+        };
+        if entry.turned {
+            return true;
+        }
+        let theme = self.theme.clone().unwrap_or_default();
+        let width = self.last_width.max(1);
+        let unit = Unit { cell: id, part: 0 };
+        let mut rows = |turned| {
+            if let Some(entry) = self.list.get_mut(at) {
+                entry.turned = turned;
+            }
+            self.layouts(width, &Look::new(&theme, 0)).rows(unit)
+        };
+        let (open, folded) = (rows(true), rows(false));
+        open.len() != folded.len()
     }
 
     fn toggle(&mut self, at: usize) -> bool {
@@ -344,6 +386,20 @@ impl Transcript {
                 true
             }
             _ => false,
+        }
+    }
+
+    /// The only command that runs now, its first line.
+    pub fn running(&self) -> Option<Safe> {
+        let runs = |entry: &&list::Entry| match &entry.cell {
+            Cell::Exec(exec) => exec.facts.outcome == crate::tui::cells::Outcome::Running,
+            _ => false,
+        };
+        let mut running = self.list.iter().rev().take(32).filter(runs);
+        let only = running.next().filter(|_| running.next().is_none())?;
+        match &only.cell {
+            Cell::Exec(exec) => Some(exec.facts.shown_title()),
+            _ => None,
         }
     }
 
@@ -379,20 +435,46 @@ impl Transcript {
         &self.highlights
     }
 
-    /// Takes in highlighting results and hands new work to the worker, which starts with the first
-    /// piece of work. Call after a frame and on `wake`; `calm`: no turn runs. True: draw again.
-    pub fn poll_highlights(&mut self, calm: bool) -> bool {
-        self.worker.poll(&mut self.highlights, calm)
+    /// How pictures are shown on this terminal.
+    pub fn set_canvas(&mut self, canvas: Canvas) {
+        self.pictures.set_canvas(canvas);
     }
 
-    /// Called from the worker's thread when results are ready.
+    /// The addresses that its text leads to.
+    pub const fn links(&self) -> &Links {
+        &self.links
+    }
+
+    /// The pictures that wait for their bytes.
+    pub const fn pictures(&mut self) -> &mut Pictures {
+        &mut self.pictures
+    }
+
+    /// The pictures that the last frame shows, from the top.
+    pub fn seen(&self) -> &[Seen] {
+        &self.seen
+    }
+
+    /// Takes in highlighting results and pictures, and hands new work to the workers, which start with
+    /// the first piece of work. Call after a frame and on `wake`; `calm`: no turn runs. True: draw
+    /// again.
+    pub fn poll_highlights(&mut self, calm: bool) -> bool {
+        let pictures = self.pictures.poll();
+        self.worker.poll(&mut self.highlights, calm) || pictures
+    }
+
+    /// Called from the workers' threads when results are ready.
     pub fn set_waker(&mut self, wake: Arc<dyn Fn() + Send + Sync>) {
+        self.pictures.set_waker(Arc::clone(&wake));
         self.worker.set_waker(wake);
     }
 
-    /// Wakes whom the other transcript wakes.
+    /// Wakes whom the other transcript wakes, and shows pictures as it does.
     pub fn wake_like(&mut self, other: &Self) {
         self.worker.wake_like(&other.worker);
+        self.links = other.links.clone();
+        self.pictures.wake_like(&other.pictures);
+        self.pictures.set_canvas(other.pictures.canvas());
     }
 }
 

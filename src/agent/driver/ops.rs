@@ -106,6 +106,7 @@ impl Agent {
             Op::Export { format, path } if format == "context" => self.export_context(path),
             Op::Export { format, path } => self.export(&format, path),
             Op::ReadOutput(part) => self.read_output(part),
+            Op::ReadFile(source) => self.read_file(source),
             Op::ListPermissions => self.list_permissions(),
             Op::RevokePermission {
                 owner,

@@ -13,6 +13,7 @@ use serde_json::{Map, Value, json};
 use super::decoder::{Event, WireDecoder};
 use super::json::{self, Text};
 use super::out::{Call, Out};
+use crate::model::arguments;
 use crate::model::delta::Usage;
 use crate::model::error;
 use crate::protocol::Finish;
@@ -83,8 +84,12 @@ impl WireDecoder for Anthropic {
             return Ok(());
         }
         let value: Value = serde_json::from_str(event.data)?;
-        self.slow(event.name, &value, out);
+        self.value(event.name, &value, out);
         Ok(())
+    }
+
+    fn value(&mut self, name: Option<&str>, value: &Value, out: &mut Out) {
+        self.slow(name, value, out);
     }
 
     fn whole(&mut self, body: Value, out: &mut Out) {
@@ -151,11 +156,12 @@ impl Anthropic {
             "content_block_stop" => self.block_stop(index, out),
             "message_delta" => self.message_delta(value, out),
             "message_stop" => {
+                self.take_usage(&value["usage"], out);
                 self.stop_reason.get_or_insert_default();
                 self.done(out);
             }
-            "error" => out.fail(error::in_stream(value)),
-            _ if json::some(value, "error").is_some() => out.fail(error::in_stream(value)),
+            "ping" => {}
+            _ if kind == "error" || error::is_error(value) => out.fail(error::in_stream(value)),
             _ => {}
         }
     }
@@ -178,9 +184,14 @@ impl Anthropic {
 
     fn message_delta(&mut self, value: &Value, out: &mut Out) {
         self.take_usage(&value["usage"], out);
-        if let Some(reason) = json::text(&value["delta"], "stop_reason") {
+        let reason = json::text(&value["delta"], "stop_reason");
+        if let Some(reason) = reason.or_else(|| json::text(value, "stop_reason")) {
             self.stop_reason = Some(reason.to_owned());
-            self.settle_bare(finish(reason, false) == Finish::Length, out);
+            let cut = matches!(
+                finish(reason, false),
+                Finish::Length | Finish::ContentFilter
+            );
+            self.settle_bare(cut, out);
         }
     }
 
@@ -220,7 +231,10 @@ impl Anthropic {
             "tool_use" => {
                 let mut call = Call::new(out);
                 call.identify(json::text(content, "id"), json::text(content, "name"), out);
-                let input = content.get("input").cloned().unwrap_or_default();
+                let input = match content.get("input") {
+                    Some(Value::String(text)) => arguments::parse(text).unwrap_or_default(),
+                    input => input.cloned().unwrap_or_default(),
+                };
                 Content::Tool { call, input }
             }
             "" => return,
@@ -230,16 +244,13 @@ impl Anthropic {
             },
         };
         if let Some(old) = self.blocks.insert(index, block) {
-            break_off(old, out);
+            break_off(old, false, out);
         }
     }
 
     fn block_delta(&mut self, index: u64, delta: &Value, out: &mut Out) {
         let kind = json::text(delta, "type").unwrap_or("");
-        if kind == "text_delta" {
-            // some gateways leave the start out
-            self.blocks.entry(index).or_insert(Content::Text(None));
-        }
+        self.expect(index, kind, out);
         match (kind, self.blocks.get_mut(&index)) {
             ("text_delta", Some(Content::Text(block))) => {
                 grow_text(block, json::text(delta, "text").unwrap_or(""), out);
@@ -251,13 +262,41 @@ impl Anthropic {
                 signature.push_str(json::text(delta, "signature").unwrap_or(""));
             }
             ("input_json_delta", Some(Content::Tool { call, .. })) => {
-                call.grow(json::text(delta, "partial_json").unwrap_or(""), out);
+                match &delta["partial_json"] {
+                    Value::String(piece) => call.grow(piece, out),
+                    whole @ Value::Object(_) => call.grow(&whole.to_string(), out),
+                    _ => {}
+                }
             }
             ("input_json_delta", Some(Content::Opaque { json, .. })) => {
                 json.push_str(json::text(delta, "partial_json").unwrap_or(""));
             }
             (_, Some(Content::Opaque { block, .. })) => merge(block, delta),
             _ => {}
+        }
+    }
+
+    /// Makes room for text or thoughts where none were announced: some gateways leave the start out, or
+    /// go from the one to the other inside a block.
+    fn expect(&mut self, index: u64, kind: &str, out: &mut Out) {
+        let missing = matches!(
+            (kind, self.blocks.get(&index)),
+            ("text_delta", Some(Content::Thinking { .. }) | None)
+                | ("thinking_delta", Some(Content::Text(_)) | None)
+        );
+        if !missing {
+            return;
+        }
+        let new = if kind == "text_delta" {
+            Content::Text(None)
+        } else {
+            Content::Thinking {
+                block: out.block(),
+                signature: String::new(),
+            }
+        };
+        if let Some(old) = self.blocks.insert(index, new) {
+            break_off(old, false, out);
         }
     }
 
@@ -300,23 +339,31 @@ impl Anthropic {
         }
     }
 
-    /// Ends what is open. Calls that never got their `content_block_stop` must not run.
+    /// Ends what is open. Calls that never got their `content_block_stop` must not run, unless the
+    /// server says that it stopped to have them run and nothing of them is missing.
     fn close(&mut self, out: &mut Out) {
         self.settle_bare(true, out);
+        let run = self.stop_reason.as_deref() == Some("tool_use");
         for (_, content) in mem::take(&mut self.blocks) {
-            break_off(content, out);
+            self.calls |= break_off(content, run, out);
         }
     }
 }
 
-/// Ends a block that never got its `content_block_stop`.
-fn break_off(content: Content, out: &mut Out) {
+/// Ends a block that never got its `content_block_stop`. True if it is a call that may run; `run` says
+/// whether one may that is whole.
+fn break_off(content: Content, run: bool, out: &mut Out) -> bool {
     match content {
         Content::Text(Some(block)) => out.end(block, None),
         Content::Thinking { block, signature } => out.end(block, signed(&signature)),
+        Content::Tool { mut call, .. } if run && call.is_whole() => {
+            call.end(out);
+            return true;
+        }
         Content::Tool { mut call, .. } => call.refuse(out),
         Content::Text(None) | Content::Opaque { .. } => {}
     }
+    false
 }
 
 fn grow_text(block: &mut Option<u32>, text: &str, out: &mut Out) {
@@ -349,7 +396,7 @@ fn merge(block: &mut Value, delta: &Value) {
 
 fn finish(raw: &str, calls: bool) -> Finish {
     match raw {
-        "end_turn" | "stop_sequence" if calls => Finish::ToolCalls,
+        "end_turn" | "stop_sequence" | "" if calls => Finish::ToolCalls,
         "end_turn" | "stop_sequence" => Finish::Stop,
         "tool_use" => Finish::ToolCalls,
         "max_tokens" | "model_context_window_exceeded" => Finish::Length,

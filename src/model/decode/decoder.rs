@@ -86,6 +86,9 @@ pub(super) trait WireDecoder {
     /// Takes an event. Errors if its data is no JSON.
     fn event(&mut self, event: Event<'_>, out: &mut Out) -> Result<(), serde_json::Error>;
 
+    /// Takes an event that was read already; `name` is its `event:` line.
+    fn value(&mut self, name: Option<&str>, value: &Value, out: &mut Out);
+
     /// Takes the whole answer of a server that does not stream.
     fn whole(&mut self, body: Value, out: &mut Out);
 
@@ -124,15 +127,11 @@ pub struct Decoder {
 enum Body {
     /// Nothing but white space and perhaps the start of a byte order mark, which is kept.
     Unknown(Vec<u8>),
-    /// Events. Holds the start of what came before the first event, for a server that answers in
-    /// plain text.
-    Events { stray: Vec<u8> },
+    /// Events.
+    Events,
     /// JSON or HTML: kept until the end.
     Whole(Vec<u8>),
 }
-
-/// How much of a plain-text answer is kept for the message.
-const STRAY: usize = 4096;
 
 impl fmt::Debug for Decoder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -182,11 +181,7 @@ impl Decoder {
                     .fail(error::protocol("an answer of more than 32 MiB"));
             }
             Body::Whole(body) => body.extend_from_slice(bytes),
-            Body::Events { stray } => {
-                let room = STRAY.saturating_sub(stray.len()).min(bytes.len());
-                stray.extend_from_slice(&bytes[..room]);
-                self.events(bytes);
-            }
+            Body::Events => self.events(bytes),
         }
         self.hand_out()
     }
@@ -201,7 +196,10 @@ impl Decoder {
         if self.out.failure.is_none() && !self.out.is_finished() {
             let failure = match mem::replace(&mut self.body, Body::Unknown(Vec::new())) {
                 Body::Whole(body) => error::not_a_stream(&body),
-                Body::Events { stray } => error::truncated(&stray),
+                Body::Events if !self.framing.is_stream() => {
+                    error::not_a_stream(self.framing.stray())
+                }
+                Body::Events => error::truncated(self.framing.stray()),
                 Body::Unknown(_) => error::truncated(b""),
             };
             self.out.fail(failure);
@@ -232,7 +230,7 @@ impl Decoder {
                     if event.data == "[DONE]" {
                         self.done_marker = true;
                         self.wire.done(&mut self.out);
-                    } else if !event.data.is_empty()
+                    } else if !is_idle(event)
                         && let Err(error) = self.wire.event(event, &mut self.out)
                     {
                         let failure = error::not_json(event.name, event.data, &error);
@@ -251,15 +249,18 @@ impl Decoder {
             return;
         }
         if let Body::Whole(body) = &self.body {
-            if let Some(value) = whole_answer(body) {
-                match value {
-                    Value::Array(chunks) => {
-                        for chunk in chunks {
-                            self.wire.whole(chunk, &mut self.out);
-                        }
-                    }
-                    value => self.wire.whole(value, &mut self.out),
-                }
+            match whole_answer(body) {
+                Some(Value::Array(chunks)) => chunks
+                    .iter()
+                    .for_each(|chunk| self.wire.value(None, chunk, &mut self.out)),
+                Some(value) => self.wire.whole(value, &mut self.out),
+                None => events_without_frames(body)
+                    .iter()
+                    .take_while(|event| {
+                        self.wire.value(None, event, &mut self.out);
+                        self.out.failure.is_none() && !self.out.is_finished()
+                    })
+                    .for_each(drop),
             }
             return;
         }
@@ -297,6 +298,25 @@ impl Decoder {
     }
 }
 
+/// True for an event that only keeps the connection open.
+fn is_idle(event: Event<'_>) -> bool {
+    let words = [
+        "",
+        "ping",
+        "pong",
+        "keepalive",
+        "keep-alive",
+        "heartbeat",
+        "ok",
+        "connected",
+        "processing",
+    ];
+    event.name != Some("error")
+        && words
+            .iter()
+            .any(|word| word.eq_ignore_ascii_case(event.data))
+}
+
 /// What the first bytes of a body tell about it, and the bytes without what precedes the content.
 fn body_kind(bytes: &[u8]) -> (Body, &[u8]) {
     const MARK: &[u8] = b"\xef\xbb\xbf";
@@ -307,16 +327,24 @@ fn body_kind(bytes: &[u8]) -> (Body, &[u8]) {
     let body = match text.first() {
         None => Body::Unknown(Vec::new()),
         Some(b'{' | b'[' | b'<') => Body::Whole(Vec::new()),
-        Some(_) => Body::Events { stray: Vec::new() },
+        Some(_) => Body::Events,
     };
     (body, text)
+}
+
+/// The events of a body that has one JSON value after the other and no `data:` (NDJSON). The last one
+/// may be cut. Nothing if there is only one: that is no stream.
+fn events_without_frames(body: &[u8]) -> Vec<Value> {
+    let values = serde_json::Deserializer::from_slice(body).into_iter::<Value>();
+    let events: Vec<Value> = values.map_while(Result::ok).collect();
+    if events.len() < 2 { Vec::new() } else { events }
 }
 
 /// The answer of a server that does not stream; none if it is an error or no JSON.
 fn whole_answer(body: &[u8]) -> Option<Value> {
     let value: Value = serde_json::from_slice(body).ok()?;
     let is_error = |value: &Value| {
-        value.get("error").is_some_and(|error| !error.is_null())
+        error::has_error(value)
             || ![
                 "choices",
                 "content",

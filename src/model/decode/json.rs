@@ -32,13 +32,15 @@ pub(super) fn items<'v>(value: &'v Value, key: &str) -> &'v [Value] {
         .map_or(&[], Vec::as_slice)
 }
 
-/// The whole number at `path` (keys separated by dots); also one written as a float. None if negative.
+/// The whole number at `path` (keys separated by dots); also one written as a float or as text. None
+/// if negative.
 pub(super) fn number(value: &Value, path: &str) -> Option<u64> {
     let at = path
         .split('.')
         .try_fold(value, |value, key| value.get(key))?;
     at.as_u64()
         .or_else(|| at.as_f64().filter(|n| *n >= 0.0).map(|n| n as u64))
+        .or_else(|| at.as_str()?.trim().parse().ok())
 }
 
 /// What stands at `key` unless it is null.
@@ -46,12 +48,16 @@ pub(super) fn some<'v>(value: &'v Value, key: &str) -> Option<&'v Value> {
     value.get(key).filter(|value| !value.is_null())
 }
 
-/// A list of texts that count as one: a plain text, a list of texts, or of objects with a `text`.
+/// A list of texts that count as one: a plain text, a list of texts, or of objects with a `text` (or
+/// `content`).
 pub(super) fn joined_text(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),
         Value::Array(items) => items.iter().map(joined_text).collect(),
-        Value::Object(_) => text(value, "text").unwrap_or("").to_owned(),
+        Value::Object(_) => text(value, "text")
+            .or_else(|| text(value, "content"))
+            .unwrap_or("")
+            .to_owned(),
         _ => String::new(),
     }
 }

@@ -19,7 +19,7 @@
 //! | anthropic | `thinking` | `signature` | `{"type":"thinking","thinking":TEXT,"signature":…}`, also with empty text |
 //! | anthropic | `redacted_thinking` | `data` | `{"type":"redacted_thinking","data":…}` |
 //! | anthropic | `opaque` | `block` | `block` verbatim (server tools and their results, compaction, fallback …) |
-//! | openai-chat | `reasoning` | `field`, `reasoning_details`?, `extra_content`? | text as message field `field` where the dialect wants it back; `reasoning_details` of all blocks of the message concatenated; `extra_content` as member of the message |
+//! | openai-chat | `reasoning` | `field`, `reasoning_details`?, `thinking_blocks`?, `reasoning_opaque`?, `extra_content`? | text as message field `field` where the dialect wants it back; `reasoning_details` and `thinking_blocks` of all blocks of the message concatenated; the others as members of the message |
 //! | openai-responses | `reasoning` | `item` | `item` verbatim; it stands on the LAST block of its item, the item's other blocks have no provider value and are skipped |
 //! | openai-responses | `message` | `phase`, `id`? | sets `phase` of the message item that the text blocks after it make, until the next block that is no text |
 //! | openai-responses | `opaque` | `item` | `item` verbatim (web search, code interpreter, mcp, compaction …) |
@@ -29,7 +29,8 @@
 //!
 //! `field` is one of `reasoning_content`, `reasoning`, `reasoning_text`, `reasoning_details` (text only
 //! in the details), `thinking` (Mistral: a content array item `{"type":"thinking","thinking":[{"type":
-//! "text","text":TEXT}]}`), `think` (`<think>` tags inside the content; leave it out when replaying),
+//! "text","text":TEXT}]}`), `think` (`<think>` tags inside the content, or a field that only few servers
+//! have; leave it out when replaying),
 //! or `` (no visible text).
 //! Reasoning without a provider value cannot be replayed: skip it.
 //!
@@ -62,5 +63,5 @@ pub use neutral::{decode_bytes, neutral};
 mod tests;
 
 #[cfg(test)]
-#[path = "dialect_tests.rs"]
-mod dialect_tests;
+#[path = "dialects/mod_tests.rs"]
+mod dialects;

@@ -96,6 +96,9 @@ pub(super) struct Call {
     /// What goes back with it.
     pub(super) provider: Option<Value>,
     watch: Watch,
+    /// Where the newest piece begins, if every piece so far begins with the one before: servers that
+    /// repeat the text so far.
+    repeated: Option<usize>,
     started: bool,
     ended: bool,
 }
@@ -110,6 +113,7 @@ impl Call {
             raw: String::new(),
             provider: None,
             watch: Watch::default(),
+            repeated: Some(0),
             started: false,
             ended: false,
         }
@@ -149,6 +153,17 @@ impl Call {
         if json.is_empty() || self.ended {
             return;
         }
+        if self.raw.trim() == "{}" && json.trim_start().starts_with('{') {
+            // a placeholder; the real arguments begin here
+            self.raw.clear();
+            self.watch = Watch::default();
+        }
+        let newest = self.raw.len();
+        self.repeated = self
+            .repeated
+            .and_then(|at| self.raw.get(at..))
+            .filter(|before| json.starts_with(before))
+            .map(|_| newest);
         self.raw.push_str(json);
         self.watch.feed(json);
         if self.started {
@@ -158,6 +173,41 @@ impl Call {
                 json,
             });
         }
+    }
+
+    /// Takes the arguments as a whole: they count if the pieces are missing or make no JSON.
+    pub(super) fn complete(&mut self, whole: &str, out: &mut Out) {
+        let is_object = |text| serde_json::from_str::<Value>(text).is_ok_and(|all| all.is_object());
+        if self.is_bare() {
+            self.grow(whole, out);
+        } else if !self.ended && !self.is_json() && is_object(whole) {
+            // a piece was lost on the way
+            whole.clone_into(&mut self.raw);
+            self.watch = Watch::default();
+            self.watch.feed(whole);
+        }
+    }
+
+    /// True if nothing of the arguments came, or only a placeholder.
+    pub(super) fn is_bare(&self) -> bool {
+        matches!(self.raw.trim(), "" | "{}")
+    }
+
+    /// True if the arguments so far are JSON, whatever follows.
+    pub(super) fn is_json(&self) -> bool {
+        !self.raw.trim().is_empty() && self.parsed().is_ok()
+    }
+
+    /// The arguments; if they are none as they were put together, those of the newest piece, provided
+    /// that each piece began with the one before.
+    fn parsed(&self) -> Result<Value, String> {
+        arguments::parse(&self.raw).or_else(|raw| {
+            let newest = self.repeated.and_then(|at| self.raw.get(at..));
+            newest
+                .and_then(|text| serde_json::from_str(text).ok())
+                .filter(Value::is_object)
+                .ok_or(raw)
+        })
     }
 
     /// True if nothing can be missing: named, and its arguments are a closed object with content.
@@ -172,7 +222,7 @@ impl Call {
 
     /// The wire says that it is complete: it may run, unless its arguments are no JSON.
     pub(super) fn end(&mut self, out: &mut Out) {
-        let arguments = arguments::parse(&self.raw);
+        let arguments = self.parsed();
         self.close(arguments, out);
     }
 
@@ -218,6 +268,5 @@ impl Call {
             arguments,
             provider: self.provider.take(),
         });
-        self.raw = String::new();
     }
 }

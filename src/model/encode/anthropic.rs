@@ -37,7 +37,8 @@ pub(super) fn segment(segment: &Segment<'_>, quirks: &Quirks) -> Chunk {
     let mut chunk = Chunk::default();
     if !segment.assistant.is_empty() {
         let blocks: Vec<Value> = segment.assistant.iter().map(said).collect();
-        chunk.thinks = matches!(segment.assistant.first(), Some(Said::Reasoning { .. }));
+        chunk.thinks = matches!(segment.assistant.first(), Some(Said::Reasoning { provider, .. })
+            if role(provider) == Role::Leads);
         // A turn that the provider paused in the middle of its own tools is sent back as it is.
         chunk.paused = matches!(segment.assistant.last(), Some(Said::Reasoning { provider, .. })
             if role(provider) == Role::Content);

@@ -257,16 +257,31 @@ impl Encoder {
         {
             return json.clone();
         }
+        let json = self.tool_list(&request.tools);
+        memory.tools = Some((Arc::clone(&request.tools), json.clone()));
+        json
+    }
+
+    fn tool_list(&self, tools: &[ToolSpec]) -> Vec<u8> {
         let list = match self.quirks.wire {
-            Wire::Anthropic => anthropic::tools(&request.tools, &self.quirks),
-            Wire::OpenaiChat => openai_chat::tools(&request.tools, &self.quirks),
-            Wire::OpenaiResponses => openai_responses::tools(&request.tools),
-            Wire::Gemini => gemini::tools(&request.tools),
+            Wire::Anthropic => anthropic::tools(tools, &self.quirks),
+            Wire::OpenaiChat => openai_chat::tools(tools, &self.quirks),
+            Wire::OpenaiResponses => openai_responses::tools(tools),
+            Wire::Gemini => gemini::tools(tools),
         };
         let mut json = Vec::new();
         write(&mut json, &list);
-        memory.tools = Some((Arc::clone(&request.tools), json.clone()));
         json
+    }
+
+    /// The tool that stands for none where a server demands one.
+    fn stand_in(&self) -> Vec<u8> {
+        self.tool_list(&[ToolSpec {
+            name: "no_tool".to_owned(),
+            description: "No tools can be called now. Do not call this one; answer in words."
+                .to_owned(),
+            schema: json!({"type": "object", "properties": {}}),
+        }])
     }
 
     fn assemble(&self, request: &Request, kept: &Kept, tools: &[u8]) -> Vec<u8> {
@@ -280,7 +295,16 @@ impl Encoder {
         };
         let lessons = self.lessons.lock().unwrap_or_else(PoisonError::into_inner);
         lessons.iter().for_each(|lesson| lesson.apply(&mut head));
+        let demanded = tools.is_empty()
+            && lessons.contains(&Lesson::SomeTool)
+            && kept.chunks.iter().any(|chunk| chunk.calls);
         drop(lessons);
+        let stand_in = if demanded {
+            self.stand_in()
+        } else {
+            Vec::new()
+        };
+        let tools = if demanded { &stand_in } else { tools };
         let system = request.system_stable.len() + request.system_dynamic.len();
         let mut out = Vec::with_capacity(kept.json.len() + tools.len() + system + 8_192);
         open(&mut out, &head);

@@ -15,7 +15,16 @@ pub(in crate::model) enum Lesson {
     Rename(&'static str, &'static str),
     /// Never ask for more output tokens than this.
     AtMost(u64),
+    /// Offer a tool, though none is to be called, where the history has calls.
+    SomeTool,
 }
+
+/// Words of servers that demand tools where the history has calls: requests for a summary offer none.
+const DEMANDS: [&str; 3] = [
+    "`tools=` param",
+    "must define tools",
+    "toolconfig field must",
+];
 
 /// Members that may be left out, as messages name them, and where they stand. The longer name first
 /// where one holds the other.
@@ -72,6 +81,12 @@ impl Lesson {
     /// left out.
     pub(in crate::model) fn of(words: &str, body: &[u8]) -> Option<Self> {
         let words = words.to_lowercase();
+        let has_calls = ["tool_use", "tool_calls", "function_call", "functionCall"]
+            .iter()
+            .any(|call| memchr::memmem::find(body, call.as_bytes()).is_some());
+        if DEMANDS.iter().any(|demand| words.contains(demand)) && has_calls && !has(body, "tools") {
+            return Some(Self::SomeTool);
+        }
         let refused = REFUSALS.iter().any(|refusal| words.contains(refusal));
         let limit = LIMITS.into_iter().find(|name| has(body, name));
         if let Some(limit) = limit.filter(|limit| names(&words, limit))
@@ -94,6 +109,8 @@ impl Lesson {
     /// Changes the members of a request.
     pub(super) fn apply(self, head: &mut Map<String, Value>) {
         match self {
+            // the encoder's business
+            Self::SomeTool => {}
             Self::Without(path) => match path.split_once('.') {
                 None => {
                     let _gone: Option<Value> = head.shift_remove(path);
@@ -250,6 +267,21 @@ mod tests {
         }
         // a member that was not sent cannot be left out
         assert_eq!(Lesson::of("unsupported: prompt_cache_key", b"{}"), None);
+    }
+
+    #[test]
+    fn a_tool_is_offered_where_calls_of_the_history_demand_one() {
+        let calls = br#"{"messages":[{"content":[{"type":"tool_use"}]}]}"#;
+        for words in [
+            "litellm.UnsupportedParamsError: Anthropic expects the `tools=` param to be passed in.",
+            "Requests which include `tool_use` or `tool_result` blocks must define tools",
+            "The toolConfig field must be defined when using toolUse and toolResult content blocks.",
+        ] {
+            assert_eq!(Lesson::of(words, calls), Some(Lesson::SomeTool), "{words}");
+            assert_eq!(Lesson::of(words, b"{\"messages\":[]}"), None);
+            let offered = br#"{"tools":[],"messages":[{"type":"tool_use"}]}"#;
+            assert_eq!(Lesson::of(words, offered), None);
+        }
     }
 
     #[test]

@@ -43,5 +43,5 @@ mod validate;
 pub(crate) use validate::check_every_wire;
 
 #[cfg(test)]
-#[path = "encode_tests.rs"]
-mod tests;
+#[path = "bodies/mod_tests.rs"]
+mod bodies;

@@ -119,12 +119,24 @@ fn assistant(blocks: &[Said<'_>], quirks: &Quirks) -> Value {
 struct Thoughts {
     fields: Vec<(String, String)>,
     details: Vec<Value>,
+    /// LiteLLM's, for the models behind it.
+    blocks: Vec<Value>,
+    /// Copilot's.
+    opaque: Option<Value>,
 }
 
 impl Thoughts {
     fn add(&mut self, text: &str, provider: &Value) {
-        if let Some(details) = provider.get("reasoning_details").and_then(Value::as_array) {
-            self.details.extend(details.iter().cloned());
+        for (key, kept) in [
+            ("reasoning_details", &mut self.details),
+            ("thinking_blocks", &mut self.blocks),
+        ] {
+            if let Some(given) = provider.get(key).and_then(Value::as_array) {
+                kept.extend(given.iter().cloned());
+            }
+        }
+        if let Some(opaque) = provider.get("reasoning_opaque") {
+            self.opaque = Some(opaque.clone());
         }
         let field = provider.get("field").and_then(Value::as_str).unwrap_or("");
         if text.is_empty() || matches!(field, "" | "think" | "reasoning_details") {
@@ -153,8 +165,16 @@ impl Thoughts {
                 message.insert(field, json!(thought));
             }
         }
-        if !self.details.is_empty() {
-            message.insert("reasoning_details".to_owned(), Value::Array(self.details));
+        for (key, list) in [
+            ("reasoning_details", self.details),
+            ("thinking_blocks", self.blocks),
+        ] {
+            if !list.is_empty() {
+                message.insert(key.to_owned(), Value::Array(list));
+            }
+        }
+        if let Some(opaque) = self.opaque {
+            message.insert("reasoning_opaque".to_owned(), opaque);
         }
     }
 }

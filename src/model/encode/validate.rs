@@ -14,6 +14,11 @@ type Check = Result<(), String>;
 
 /// Checks a body against the rules of its wire.
 pub(super) fn validate(body: &Value, quirks: &Quirks) -> Check {
+    let asks = body.pointer("/generationConfig").unwrap_or(body);
+    for limit in ["max_tokens", "max_output_tokens", "maxOutputTokens"] {
+        let most = asks.get(limit).and_then(Value::as_u64);
+        ensure(most != Some(0), "room for an answer", body)?;
+    }
     match quirks.wire {
         Wire::Anthropic => anthropic(body),
         Wire::OpenaiChat => chat(body, quirks),
@@ -119,6 +124,7 @@ fn anthropic(body: &Value) -> Check {
         }
     }
     ensure(due.is_empty(), "no call at the end", body)?;
+    anthropic_head(body, messages)?;
     let last = messages.last().map_or(&[][..], |m| list(m, "content"));
     let paused = last
         .last()
@@ -130,6 +136,49 @@ fn anthropic(body: &Value) -> Check {
     )?;
     let marks = body.to_string().matches("\"cache_control\"").count();
     ensure(marks <= 4, "at most four cache points", body)
+}
+
+/// Rules about thinking and cache points, which concern the whole body.
+fn anthropic_head(body: &Value, messages: &[Value]) -> Check {
+    let thinking = &body["thinking"];
+    if thinking["type"] == "enabled" {
+        let budget = thinking["budget_tokens"].as_u64().unwrap_or(0);
+        let most = body["max_tokens"].as_u64().unwrap_or(0);
+        ensure(budget >= 1_024, "a budget of at least 1,024", thinking)?;
+        ensure(budget < most, "a budget below the limit", thinking)?;
+        // the turn that goes on: the assistant called, the user's side has the results
+        let going_on = messages
+            .last()
+            .is_some_and(|m| !of_type(list(m, "content"), "tool_result").is_empty());
+        let called = messages.iter().rev().nth(1).filter(|_| going_on);
+        let first = called.map_or("thinking", |m| {
+            list(m, "content").first().map_or("", |b| text(b, "type"))
+        });
+        ensure(
+            first.contains("thinking"),
+            "a turn that goes on with thinking begins with it",
+            body,
+        )?;
+    }
+    for block in messages.iter().flat_map(|m| list(m, "content")) {
+        let kind = text(block, "type");
+        let marked = block.get("cache_control").is_some();
+        ensure(
+            !(marked && kind.contains("thinking")),
+            "no cache point on thinking",
+            block,
+        )?;
+        ensure(
+            kind != "redacted_thinking" || !text(block, "data").is_empty(),
+            "redacted thinking has its data",
+            block,
+        )?;
+        for inner in list(block, "content") {
+            let blank = text(inner, "type") == "text" && text(inner, "text").trim().is_empty();
+            ensure(kind != "tool_result" || !blank, "no blank result", block)?;
+        }
+    }
+    Ok(())
 }
 
 fn chat(body: &Value, quirks: &Quirks) -> Check {
@@ -156,6 +205,10 @@ fn chat(body: &Value, quirks: &Quirks) -> Check {
                     message,
                 )?;
                 ensure(!blank, "results are not empty", message)?;
+                let plain = list(message, "content")
+                    .iter()
+                    .all(|part| text(part, "type") == "text");
+                ensure(plain, "results are text", message)?;
             }
             "user" => {
                 ensure(due.is_empty(), "results come before the user", message)?;
@@ -172,6 +225,17 @@ fn chat(body: &Value, quirks: &Quirks) -> Check {
                 ensure(
                     !blank || !calls.is_empty(),
                     "the assistant says something",
+                    message,
+                )?;
+                ensure(
+                    message.get("tool_calls").is_none() || !calls.is_empty(),
+                    "no empty list of calls",
+                    message,
+                )?;
+                let thinks = message.get("reasoning_content").is_some();
+                ensure(
+                    !quirks.reasoning_required || calls.is_empty() || thinks,
+                    "calls come with reasoning",
                     message,
                 )?;
                 for call in calls {
@@ -227,6 +291,11 @@ fn responses(body: &Value) -> Check {
             }
             "function_call" | "custom_tool_call" => {
                 let id = text(item, "call_id");
+                let arguments = serde_json::from_str::<Value>(text(item, "arguments"));
+                let good = kind == "custom_tool_call" && item["input"].is_string()
+                    || arguments.is_ok_and(|all| all.is_object());
+                ensure(good, "arguments are a JSON object", item)?;
+                ensure(item.get("id").is_none(), "no id that was not stored", item)?;
                 ensure(!answering, "calls before outputs", item)?;
                 ensure(is_safe_id(id, 64), "id has the documented form", item)?;
                 ensure(ids.insert(id.to_owned()), "ids are unique", item)?;
@@ -290,6 +359,14 @@ fn gemini(body: &Value) -> Check {
             .iter()
             .map(|c| (c["name"].clone(), c["id"].clone()))
             .collect();
+        let signed = |part: &&Value| part.get("functionCall").is_some();
+        let first = parts.iter().find(signed);
+        ensure(
+            !text(body, "model").starts_with("gemini-3")
+                || first.is_none_or(|part| part.get("thoughtSignature").is_some()),
+            "the first call of a step is signed",
+            content,
+        )?;
         for call in calls {
             ensure(call["args"].is_object(), "args is an object", call)?;
             ensure(is_safe_id(text(call, "name"), 64), "a name", call)?;

@@ -23,27 +23,37 @@ pub(super) struct Said {
 }
 
 /// Where sentences stand, or objects that hold them.
-const SENTENCES: [&str; 9] = [
+const SENTENCES: [&str; 15] = [
     "error",
     "errors",
+    "fault",
     "detail",
     "message",
     "Message",
     "msg",
     "error_message",
+    "errorMessage",
+    "error_msg",
     "base_resp",
     "status_msg",
+    "faultstring",
+    "title",
+    "error_description",
 ];
 
 /// Where machine-readable words stand.
-const CODES: [&str; 8] = [
+const CODES: [&str; 12] = [
     "__type",
     "type",
     "code",
     "status",
     "error_type",
+    "errorType",
+    "error_code",
+    "errorcode",
     "reason",
     "status_code",
+    "statusCode",
     "http_code",
 ];
 

@@ -104,6 +104,8 @@ fn is_auth(status: Option<u16>, said: &Said, words: &str) -> bool {
         "account_deactivated",
         "forbidden",
         "accessdeniedexception",
+        // LiteLLM without a database, which it would look an unknown key up in
+        "no_db_connection",
         "expiredtokenexception",
         "unrecognizedclientexception",
     ];
@@ -123,7 +125,12 @@ fn is_auth(status: Option<u16>, said: &Said, words: &str) -> bool {
                         "invalid x-api-key",
                         "api key expired",
                         "api_key_invalid",
+                        "api key not found",
+                        "invalid api token",
+                        "no auth credentials",
                         "invalid authentication",
+                        "login fail",
+                        "credential is only authorized",
                         "organization has been disabled",
                     ],
                 )
@@ -144,7 +151,8 @@ fn is_not_found(status: Option<u16>, said: &Said, words: &str) -> bool {
         "resourcenotfoundexception",
     ];
     match status {
-        Some(404 | 410) => true,
+        // redirects and refused methods: the address is not that of the API
+        Some(300..=399 | 404 | 405 | 410) => true,
         Some(400 | 422) | None => {
             said.has_code(&codes)
                 || any(

@@ -12,12 +12,14 @@ mod mask;
 mod overflow;
 mod quota;
 mod sentence;
+mod shape;
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde_json::{Value, json};
 
 use self::body::Said;
+pub(super) use self::shape::{has_base_error, has_error, is_error};
 use crate::protocol::{Fault, FaultKind, Millis};
 
 /// A fault and the provider's own words in it.
@@ -32,9 +34,7 @@ pub(super) struct Failure {
 /// What an error answer means. `provider` is the id in the configuration; header names may have any
 /// case. A `retry-after` date is counted from the answer's own `date`, or from now.
 pub fn classify(provider: &str, status: u16, headers: &[(String, String)], body: &[u8]) -> Fault {
-    let now = SystemTime::now()
-        .duration_since(UNIX_EPOCH)
-        .map_or(0, |since| since.as_millis() as Millis);
+    let now = now();
     let mut said = Said::of_body(body);
     let header = |name: &str| {
         headers
@@ -59,7 +59,13 @@ pub fn classify(provider: &str, status: u16, headers: &[(String, String)], body:
         Some(retry) if !hopeless => retry,
         _ => verdict.retryable,
     };
-    let wait = delay::of_headers(&header, now).or_else(|| delay::of_said(&said));
+    let wait = delay::of_headers(&header, now)
+        .or_else(|| delay::of_said(&said, now))
+        .or_else(|| {
+            // other answers carry these counts too, and they have nothing to do with them
+            let limited = verdict.kind == FaultKind::RateLimit;
+            limited.then(|| delay::of_limits(headers, now))?
+        });
     Fault {
         kind: verdict.kind,
         message: sentence::message(provider, verdict.kind, Some(status), &said),
@@ -68,6 +74,12 @@ pub fn classify(provider: &str, status: u16, headers: &[(String, String)], body:
         status: Some(status),
         retry_after_ms: wait.filter(|_| retryable),
     }
+}
+
+fn now() -> Millis {
+    SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .map_or(0, |since| since.as_millis() as Millis)
 }
 
 /// What an error event inside a stream means. Takes the whole event.
@@ -85,7 +97,7 @@ fn of_said(said: &Said) -> Failure {
             hint: sentence::hint("", verdict.kind, said),
             retryable: verdict.retryable,
             status,
-            retry_after_ms: delay::of_said(said).filter(|_| verdict.retryable),
+            retry_after_ms: delay::of_said(said, now()).filter(|_| verdict.retryable),
         },
         said: said.message.as_deref().map(mask::mask),
     }
@@ -114,6 +126,14 @@ pub(super) fn finish_reason(reason: &str) -> Option<Failure> {
         .retryable(),
         said: None,
     })
+}
+
+/// The answer was cancelled on the server's side.
+pub(super) fn cancelled() -> Failure {
+    protocol_of(
+        FaultKind::Server,
+        "The provider cancelled the answer before it was complete.",
+    )
 }
 
 /// A second message began inside the first.
@@ -145,7 +165,8 @@ fn protocol_of(kind: FaultKind, message: &str) -> Failure {
 
 /// An event whose data is no JSON.
 pub(super) fn not_json(name: Option<&str>, data: &str, error: &serde_json::Error) -> Failure {
-    if name == Some("error") {
+    // words are the server's own: `data: upstream timed out`
+    if name == Some("error") || data.starts_with(|c: char| c.is_alphabetic()) {
         return of_said(&Said::of_body(data.as_bytes()));
     }
     let start = mask::mask(&sentence::clip(data, 80));
@@ -154,16 +175,12 @@ pub(super) fn not_json(name: Option<&str>, data: &str, error: &serde_json::Error
     ))
 }
 
-/// The body ended before the answer did. `stray` is how the body began.
+/// The stream ended before the answer did. `stray` is what came last and was no event.
 pub(super) fn truncated(stray: &[u8]) -> Failure {
-    let fields: [&[u8]; 5] = [b"data", b"event", b"id:", b"retry:", b":"];
-    let is_stream = stray
-        .split(|byte| matches!(byte, b'\n' | b'\r'))
-        .filter(|line| !line.is_empty())
-        // the last line may be cut in the middle of the field's name
-        .any(|line| fields.iter().any(|field| line.starts_with(field) || field.starts_with(line)));
-    if !is_stream && !stray.trim_ascii().is_empty() {
-        return not_a_stream(stray);
+    let said = Said::of_body(stray);
+    let is_json = serde_json::from_slice::<Value>(stray).is_ok_and(|said| is_error(&said));
+    if said.page.is_some() || is_json {
+        return of_said(&said);
     }
     let fault = Fault::new(
         FaultKind::StreamTruncated,
@@ -178,6 +195,9 @@ pub(super) fn truncated(stray: &[u8]) -> Failure {
 
 /// The body is an error although the status says success, or no model answer at all.
 pub(super) fn not_a_stream(body: &[u8]) -> Failure {
+    if body.trim_ascii().is_empty() {
+        return truncated(b"");
+    }
     let said = Said::of_body(body);
     let cut_json = said.page.is_none()
         && matches!(body.trim_ascii_start().first(), Some(b'{' | b'['))

@@ -5,7 +5,7 @@ use super::body::Said;
 use super::kind::any;
 
 /// Codes that mean nothing else.
-const CODES: [&str; 12] = [
+const CODES: [&str; 14] = [
     "context_length_exceeded",
     "context_window_exceeded",
     "contextwindowexceedederror",
@@ -16,8 +16,12 @@ const CODES: [&str; 12] = [
     "model_max_prompt_tokens_exceeded",
     "prompt_too_long",
     "request_too_large",
+    // GitHub Models
+    "tokens_limit_reached",
     "too_many_prompt_tokens",
     "too_many_tokens",
+    // MiniMax
+    "1039",
 ];
 
 /// Words about the limit of the answer, not of the prompt.
@@ -33,17 +37,20 @@ const ABOUT_OUTPUT: [&str; 7] = [
 ];
 
 /// Words that mean it by themselves.
-const OUTRIGHT: [&str; 34] = [
+const OUTRIGHT: [&str; 42] = [
     "`inputs` must have less than",
     "`inputs` tokens + `max_new_tokens` must be",
+    "cannot truncate prompt",
     "contains too many tokens",
     "conversation is too long",
     "exceed context limit",
     "exceeds max length",
+    "exceeds max_seq_len",
     "exceeds the max_model_len",
     "input is too long",
     "input tokens exceeded",
     "input too long",
+    "make sure your input + max_tokens is less",
     "maximum allowed content length",
     "messages is too long",
     "more than max tokens allowed",
@@ -53,6 +60,7 @@ const OUTRIGHT: [&str; 34] = [
     "prompt too long",
     "provide a shorter input",
     "range of input length should be",
+    "reached context length",
     "reduce the length of the input",
     "reduce the length of the messages",
     "reduce the length of the prompt",
@@ -66,19 +74,25 @@ const OUTRIGHT: [&str; 34] = [
     "request payload size exceeds",
     "shorten your prompt",
     "tokens to keep from the initial prompt",
+    "tokens, exceeding the limit",
     "too many tokens",
     "using shorter or fewer inputs",
+    "输入长度超",
+    "超过最大长度",
+    "超出最大长度",
 ];
 
-/// Words of a limit per time that this ONE request exceeds: waiting does not help.
-const ONE_REQUEST: [&str; 3] = [
+/// Words that mean it whatever else is said: a limit per time that this ONE request exceeds, so that
+/// waiting does not help; prompt and answer together.
+const CERTAIN: [&str; 4] = [
+    "number of input and maximum output tokens",
     "request too large for",
     "tokens must be reduced",
     "reduce your message size",
 ];
 
 /// What is too much …
-const ABOUT: [&str; 16] = [
+const ABOUT: [&str; 21] = [
     "context length",
     "context limit",
     "context size",
@@ -87,18 +101,23 @@ const ABOUT: [&str; 16] = [
     "input length",
     "input token",
     "input_tokens",
+    "max message tokens",
+    "max tokens of",
+    "max_seq_len",
     "model length",
     "model token limit",
     "number of tokens",
     "prompt (length",
     "prompt length",
     "prompt token",
+    "prompt_tokens",
     "sequence length",
+    "token length",
     "token limit exceeded",
 ];
 
 /// … and that it is.
-const TOO_MUCH: [&str; 13] = [
+const TOO_MUCH: [&str; 15] = [
     "above the limit",
     "does not fit",
     "exceed",
@@ -108,6 +127,8 @@ const TOO_MUCH: [&str; 13] = [
     "maximum context length",
     "maximum prompt length",
     "more than",
+    "must be less than",
+    "only supports up to",
     "over the limit",
     "too large",
     "too long",
@@ -122,11 +143,11 @@ pub(super) fn is_overflow(status: Option<u16>, said: &Said, words: &str) -> bool
     if said.has_code(&CODES) {
         return true;
     }
+    if any(words, &CERTAIN) {
+        return true;
+    }
     if any(words, &ABOUT_OUTPUT) || any(words, &["please wait"]) {
         return false;
-    }
-    if any(words, &ONE_REQUEST) {
-        return true;
     }
     let per_time = status == Some(429) || any(words, &PER_TIME);
     let said_so = any(words, &OUTRIGHT) || (any(words, &ABOUT) && any(words, &TOO_MUCH));

@@ -52,6 +52,13 @@ pub(super) fn is_quota(status: Option<u16>, said: &Said, words: &str) -> bool {
         "account is not active",
         "please recharge",
         "free-models-per-day",
+        "valid credit card",
+        "credit limit exceeded",
+        "daily free allocation",
+        "calls / month",
+        "requests per month",
+        // Bedrock
+        "tokens per day, please wait",
     ];
     let quota = any(words, &["exceeded your current quota", "quota exceeded"])
         || said.has_code(&["resource_exhausted"]);

@@ -458,3 +458,211 @@ fn the_words_of_an_event_stream_with_an_error_status_are_read() {
         "{fault}"
     );
 }
+
+/// Each body with the status 400, unless it begins with another.
+fn all_are(kind: FaultKind, bodies: &[(u16, &str)]) {
+    for (status, body) in bodies {
+        let fault = classify("example", *status, &[], body.as_bytes());
+        assert_eq!(fault.kind, kind, "{status} {body}");
+    }
+}
+
+#[test]
+fn overflow_in_the_words_of_servers_and_gateways() {
+    all_are(
+        ContextOverflow,
+        &[
+            // cloud platforms
+            (
+                400,
+                r#"{"message":"The model returned the following errors: Input is too long for requested model."}"#,
+            ),
+            (
+                400,
+                r#"{"error":{"code":400,"message":"Unable to submit request because the input token count is 1200000 but the model only supports up to 1048576. Reduce the input token count and try again.","status":"INVALID_ARGUMENT"}}"#,
+            ),
+            (
+                400,
+                r#"{"error":{"message":"tokens limit reached","code":"tokens_limit_reached"}}"#,
+            ),
+            (
+                413,
+                r#"{"errors":[{"message":"AiError: The estimated number of input and maximum output tokens (40000) exceeded this model context window limit (32768).","code":5021}],"success":false}"#,
+            ),
+            (
+                400,
+                r#"{"message":"max tokens of 128000 exceeded","request_id":"x"}"#,
+            ),
+            (
+                400,
+                r#"{"errors":[{"code":"invalid_input_argument","message":"the number of input tokens 9000 cannot exceed the total tokens limit 8192 for this model"}],"status_code":400}"#,
+            ),
+            (
+                400,
+                r#"{"title":"Bad Request","status":400,"detail":"Inference error: Input length 40000 exceeds context window 32768"}"#,
+            ),
+            // makers of models
+            (
+                400,
+                r#"{"code":"InvalidParameter","message":"Range of input length should be [1, 30720]","request_id":"x"}"#,
+            ),
+            (
+                400,
+                r#"{"error":{"message":"Total message token length exceed model limit","code":"invalid_parameter_error"}}"#,
+            ),
+            (
+                400,
+                r#"{"error":{"message":"Total tokens of image and text exceed max message tokens.","code":"InvalidParameter"}}"#,
+            ),
+            (
+                400,
+                r#"{"error":{"message":"输入长度超过限制","code":"400"}}"#,
+            ),
+            (
+                200,
+                r#"{"base_resp":{"status_code":1039,"status_msg":"token limit"}}"#,
+            ),
+            (
+                200,
+                r#"{"base_resp":{"status_code":2013,"status_msg":"invalid params, context window exceeds limit"}}"#,
+            ),
+            (
+                400,
+                r#"{"code":20015,"message":"length of prompt_tokens (140000) must be less than max_seq_len (131072)","data":null}"#,
+            ),
+            (
+                400,
+                r#"{"error":{"message":"Requested 140000 tokens, exceeding the limit of 127072 tokens","code":400}}"#,
+            ),
+            (
+                400,
+                r#"{"error":"The prompt has a length of 50000 which exceeds max_seq_len 32768"}"#,
+            ),
+            (
+                400,
+                r#"{"message":"Please make sure your input + max_tokens is less than 131072 tokens."}"#,
+            ),
+            // servers on one's own machine
+            (
+                400,
+                r#"{"error":"Reached context length of 4096 tokens with model (arch: qwen2) that does not currently support mid-generation context overflow."}"#,
+            ),
+            (
+                400,
+                r#"{"error":"Cannot truncate prompt with n_keep (9000) >= n_ctx (4096)"}"#,
+            ),
+            (
+                500,
+                r#"{"error":{"code":500,"message":"Context size has been exceeded.","type":"server_error"}}"#,
+            ),
+            (
+                400,
+                r#"{"error":{"message":"prompt too long; exceeded max context length by 2000 tokens","type":"invalid_request_error"}}"#,
+            ),
+        ],
+    );
+    all_are(
+        BadRequest,
+        &[
+            (
+                400,
+                r#"{"type":"error","error":{"type":"invalid_request_error","message":"messages.0.content.1.image.source.base64: image exceeds 5 MB maximum: 6000000 bytes > 5242880 bytes"}}"#,
+            ),
+            (
+                400,
+                r#"{"error":{"message":"Unable to submit request because it must have a maxOutputTokens value from 1 (inclusive) to 65537 (exclusive) but the entered value was 100000."}}"#,
+            ),
+            (
+                400,
+                r#"{"error":{"message":"Invalid 'prompt_cache_key': string too long. Expected a string with maximum length 64","code":"string_above_max_length"}}"#,
+            ),
+        ],
+    );
+}
+
+#[test]
+fn keys_accounts_and_addresses_in_the_words_of_servers_and_gateways() {
+    all_are(
+        Auth,
+        &[
+            // LiteLLM would look an unknown key up in a database that it does not have
+            (
+                400,
+                r#"{"error":{"message":"No connected db.","type":"no_db_connection","param":null,"code":"400"}}"#,
+            ),
+            (
+                400,
+                r#"{"error":{"code":400,"message":"API Key not found. Please pass a valid API key.","status":"INVALID_ARGUMENT"}}"#,
+            ),
+            (
+                200,
+                r#"{"base_resp":{"status_code":1004,"status_msg":"login fail: Please carry the API secret key"}}"#,
+            ),
+            (
+                400,
+                r#"{"type":"error","error":{"type":"invalid_request_error","message":"This credential is only authorized for use with another program."}}"#,
+            ),
+        ],
+    );
+    all_are(
+        Quota,
+        &[
+            (
+                403,
+                r#"{"error":{"message":"AI Gateway requires a valid credit card on file to service requests.","type":"customer_verification_required"}}"#,
+            ),
+            (
+                429,
+                r#"{"errors":[{"message":"you have used up your daily free allocation of 10,000 neurons","code":4006}],"success":false}"#,
+            ),
+            (
+                429,
+                r#"{"message":"You are using a Trial key, which is limited to 1000 API calls / month."}"#,
+            ),
+            (
+                429,
+                r#"{"message":"Too many tokens per day, please wait before trying again."}"#,
+            ),
+            (
+                402,
+                r#"{"error":{"message":"Credit limit exceeded","type":"credit_limit"}}"#,
+            ),
+        ],
+    );
+    all_are(
+        NotFound,
+        &[
+            (301, ""),
+            (308, ""),
+            (405, ""),
+            (302, "<html><title>Found</title></html>"),
+        ],
+    );
+    let moved = classify("example", 307, &[], b"");
+    assert!(
+        !moved.retryable && moved.hint.contains("base URL"),
+        "{moved}"
+    );
+}
+
+#[test]
+fn limits_that_are_used_up_tell_the_wait_of_rate_limits_only() {
+    let headers = [
+        ("x-ratelimit-remaining-tokens".to_owned(), "0".to_owned()),
+        ("x-ratelimit-reset-tokens".to_owned(), "7.66s".to_owned()),
+    ];
+    assert_eq!(
+        classify("p", 429, &headers, b"").retry_after_ms,
+        Some(7_660)
+    );
+    assert_eq!(classify("p", 500, &headers, b"").retry_after_ms, None);
+    // the sentence is about this very request
+    let said = br#"{"error":{"message":"Rate limit reached. Please try again in 2s."}}"#;
+    assert_eq!(
+        classify("p", 429, &headers, said).retry_after_ms,
+        Some(2_000)
+    );
+    // OpenRouter puts the upstream's headers into the body
+    let told = br#"{"error":{"message":"Rate limit exceeded","code":429,"metadata":{"headers":{"X-RateLimit-Remaining":"0","X-RateLimit-Reset":"30"}}}}"#;
+    assert_eq!(classify("p", 429, &[], told).retry_after_ms, Some(30_000));
+}

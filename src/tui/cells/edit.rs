@@ -113,7 +113,9 @@ impl Edit {
             },
             style,
         );
-        title.push(&self.facts.shown_title(), style);
+        let path = self.facts.shown_title();
+        let to = cx.links.to_file(path.as_str());
+        title.push(&path, style.patch(to));
         let mut rows = vec![cx.header(glyph, title, &[self.right(cx)])];
         if matches!(outcome, Outcome::Failed | Outcome::Interrupted) {
             for text in self

@@ -5,8 +5,10 @@
 use ratatui::style::Style;
 
 use crate::protocol::Millis;
+use crate::tui::picture::Pictures;
 use crate::tui::term::sanitise::Safe;
 use crate::tui::text::highlight::Highlights;
+use crate::tui::text::link::Links;
 use crate::tui::text::markdown::Page;
 use crate::tui::text::wrap::{self, Prefix};
 use crate::tui::text::{Row, Styled};
@@ -77,6 +79,10 @@ pub struct Cx<'a> {
     pub theme: &'a Theme,
     /// Finished highlighting.
     pub highlights: &'a Highlights,
+    /// Addresses.
+    pub links: &'a Links,
+    /// Pictures, as far as they are known.
+    pub pictures: &'a Pictures,
     /// The time.
     pub now: Millis,
     /// The spinner's tick.
@@ -95,6 +101,7 @@ impl<'a> Cx<'a> {
         Page {
             theme: self.theme,
             highlights: self.highlights,
+            links: Some(self.links),
             left: self.geometry.text,
             measure: self.geometry.measure(),
             room: self.geometry.room(),

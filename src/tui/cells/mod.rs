@@ -160,11 +160,8 @@ impl Cell {
             Self::Task(cell) => cell.facts.output.total > 0,
             Self::Call(cell) => cell.facts.output.total > 0,
             Self::Compaction(cell) => !cell.summary.trim().is_empty(),
-            Self::Answer(_)
-            | Self::File(_)
-            | Self::Notice(_)
-            | Self::Failure(_)
-            | Self::Retry(_) => false,
+            Self::File(cell) => cell.is_picture(),
+            Self::Answer(_) | Self::Notice(_) | Self::Failure(_) | Self::Retry(_) => false,
         }
     }
 

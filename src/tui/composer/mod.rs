@@ -46,8 +46,8 @@ pub struct Composer {
     /// Commands and skills that can be completed.
     pub offers: Offers,
     chips: Vec<Chip>,
-    mentions: Vec<String>,
-    stash: Option<String>,
+    /// Texts put aside, the newest last.
+    stash: Vec<String>,
     /// The start of a token whose list the user closed: it stays closed.
     closed_at: Option<usize>,
     generation: u64,
@@ -158,9 +158,8 @@ impl Composer {
                     // A skill is named in the text.
                     debug_assert!(!path.is_empty());
                 }
-                FileSource::Path(path) if !input.text.contains(&format!("[{}]", file.name)) => {
-                    self.mention(path);
-                }
+                // A file is mentioned in the text.
+                FileSource::Path(_) if !input.text.contains(&format!("[{}]", file.name)) => {}
                 source => self.chips.push(Chip::Picture(Picture {
                     name: file.name.clone(),
                     mime: file.mime.clone(),
@@ -197,8 +196,7 @@ impl Composer {
         }
         self.popup = None;
         self.closed_at = None;
-        self.mentions.clear();
-        if self.stash.is_none() {
+        if self.stash.is_empty() {
             self.chips.clear();
         }
         PromptInput { text, files }
@@ -207,7 +205,7 @@ impl Composer {
     /// The prompt that is written now, left in place.
     pub fn peek(&self) -> PromptInput {
         let text = self.expanded();
-        let mut files = self.mentioned(&text);
+        let mut files = mentioned(&text);
         files.extend(self.offers.named(&text));
         let signs = self.buffer.text().chars().filter_map(chip_id);
         files.extend(signs.filter_map(|id| match self.chips.get(id)? {
@@ -217,29 +215,25 @@ impl Composer {
         PromptInput { text, files }
     }
 
-    fn mentioned(&self, text: &str) -> Vec<FilePart> {
-        let mut files: Vec<FilePart> = Vec::new();
-        for word in text
-            .split_whitespace()
-            .filter_map(|word| word.strip_prefix('@'))
-        {
-            let path = word.split_once(':').map_or(word, |(path, _)| path);
-            if self.mentions.iter().any(|m| m == path) && !files.iter().any(|f| f.name == word) {
-                files.push(FilePart {
-                    mime: mime(path).to_owned(),
-                    name: word.to_owned(),
-                    source: FileSource::Path(path.trim_end_matches('/').to_owned()),
-                });
-            }
+    /// Makes text of the paste that the cursor stands on; false if it stands on none.
+    pub fn open_chip(&mut self) -> bool {
+        let at = self.buffer.cursor();
+        let sign = self
+            .buffer
+            .text()
+            .get(at..)
+            .and_then(|rest| rest.chars().next());
+        let Some((sign, id)) = sign.and_then(|sign| Some((sign, chip_id(sign)?))) else {
+            return false;
+        };
+        let Some(Chip::Text(text)) = self.chips.get(id).cloned() else {
+            return false;
+        };
+        if text.chars().any(|c| chip_id(c).is_some()) {
+            return false;
         }
-        files
-    }
-
-    /// Remembers that the user chose this file, so that it goes along with the prompt.
-    pub fn mention(&mut self, path: &str) {
-        if !self.mentions.iter().any(|m| m == path) {
-            self.mentions.push(path.to_owned());
-        }
+        self.buffer.replace(at..at + sign.len_utf8(), &text);
+        true
     }
 
     /// Puts the text aside; false if there is none.
@@ -247,7 +241,8 @@ impl Composer {
         if self.buffer.is_empty() {
             return false;
         }
-        self.stash = Some(self.buffer.take());
+        let text = self.buffer.take();
+        self.stash.push(text);
         self.popup = None;
         if let Some(vim) = &mut self.vim {
             vim.reset();
@@ -255,9 +250,9 @@ impl Composer {
         true
     }
 
-    /// Brings stashed text back; false if there is none.
+    /// Brings the text back that was put aside last; false if there is none.
     pub fn unstash(&mut self) -> bool {
-        match self.stash.take() {
+        match self.stash.pop() {
             Some(text) => {
                 self.buffer.set(&text);
                 true
@@ -268,7 +263,7 @@ impl Composer {
 
     /// True if some text is put aside.
     pub const fn has_stash(&self) -> bool {
-        self.stash.is_some()
+        !self.stash.is_empty()
     }
 
     /// Opens, narrows or closes the list for the token at the cursor. A query for files that must be
@@ -292,6 +287,29 @@ impl Composer {
     pub fn close_popup(&mut self) {
         self.closed_at = self.popup.take().map(|p| p.token.start);
     }
+}
+
+/// The files that a text names with `@`. Whether they are there is looked at before it is sent.
+fn mentioned(text: &str) -> Vec<FilePart> {
+    let mut files: Vec<FilePart> = Vec::new();
+    for word in text.split_whitespace() {
+        let word = word.trim_start_matches(['(', '[', '{', '"', '\'', '`', '<', '“', '‘', '«']);
+        let Some(word) = word.strip_prefix('@') else {
+            continue;
+        };
+        let end = |c: char| ",.;:!?)]}\"'`>”’»…".contains(c);
+        let word = word.trim_end_matches(end);
+        let path = word.split_once(':').map_or(word, |(path, _)| path);
+        let path = path.trim_end_matches('/');
+        if !path.is_empty() && !files.iter().any(|f| f.name == word) {
+            files.push(FilePart {
+                mime: mime(path).to_owned(),
+                name: word.to_owned(),
+                source: FileSource::Path(path.to_owned()),
+            });
+        }
+    }
+    files
 }
 
 /// The character that stands for a chip.
@@ -330,16 +348,42 @@ mod tests {
     }
 
     #[test]
-    fn only_chosen_files_go_along() {
+    fn files_are_named_with_or_without_lines_and_signs_around_them() {
         let mut composer = Composer::default();
-        composer.mention("src/a.rs");
         composer
             .buffer
-            .insert("@src/a.rs:10-40 and @nobody and @src/a.rs");
+            .insert("@src/a.rs:10-40, (see @b.md) and me@x.org @src/a.rs? `@docs/`");
         let files = composer.take().files;
         let names: Vec<&str> = files.iter().map(|f| f.name.as_str()).collect();
-        assert_eq!(names, ["src/a.rs:10-40", "src/a.rs"]);
+        assert_eq!(names, ["src/a.rs:10-40", "b.md", "src/a.rs", "docs/"]);
         assert_eq!(files[0].source, FileSource::Path("src/a.rs".to_owned()));
+    }
+
+    #[test]
+    fn texts_put_aside_come_back_the_newest_first() {
+        let mut composer = Composer::default();
+        for text in ["one", "two"] {
+            composer.buffer.insert(text);
+            assert!(composer.stash());
+        }
+        for text in ["two", "one"] {
+            assert!(composer.unstash());
+            assert_eq!(composer.buffer.take(), text);
+        }
+        assert!(!composer.unstash());
+    }
+
+    #[test]
+    fn a_paste_under_the_cursor_becomes_text() {
+        let mut composer = Composer::default();
+        let long = "line\n".repeat(30);
+        composer.paste(&long);
+        assert!(!composer.open_chip(), "the cursor stands behind it");
+        composer.buffer.left();
+        assert!(composer.open_chip());
+        assert_eq!(composer.buffer.text(), long);
+        composer.buffer.undo();
+        assert_eq!(composer.expanded(), long);
     }
 
     #[test]

@@ -247,13 +247,14 @@ fn matching(query: &str, table: &[(&str, &str)]) -> Vec<Item> {
     if !query.is_empty() {
         // A beginning is what most people type: such names go before scattered matches.
         items.sort_by_key(|item| !item.name.starts_with(query));
-        let says: Vec<&str> = table.iter().map(|row| row.1).collect();
-        for hit in fuzzy::rank(query, &says, MOST)
-            .into_iter()
-            .filter(|_| query.len() > 2)
-        {
-            if !items.iter().any(|item| item.name == names[hit.index]) {
-                items.push(item(names[hit.index], table[hit.index].1));
+        // Descriptions match by the beginnings of their words: letters strewn over a sentence would
+        // offer a command that nobody meant.
+        let query = query.to_lowercase();
+        for (name, says) in table.iter().filter(|_| query.len() > 2) {
+            let begins = |word: &str| word.to_lowercase().starts_with(&query);
+            let words = says.split(|c: char| !c.is_alphanumeric());
+            if words.into_iter().any(begins) && !items.iter().any(|item| item.name == *name) {
+                items.push(item(name, says));
             }
         }
     }
@@ -295,6 +296,9 @@ mod tests {
             names("window", &[]).contains(&"context".to_owned()),
             "descriptions count"
         );
+        for mistyped in ["foo", "modle"] {
+            assert_eq!(names(mistyped, &[]), Vec::<String>::new(), "{mistyped}");
+        }
     }
 
     #[test]

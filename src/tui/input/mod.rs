@@ -5,11 +5,14 @@
 //! external editor and paste bursts all need to own the byte stream. No I/O here.
 
 pub mod parse;
+mod replies;
 
 use std::fmt;
 use std::str::FromStr;
 
 pub use parse::Parser;
+
+use super::picture::way::Brand;
 
 /// One thing that came from the terminal.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -35,8 +38,19 @@ pub enum Reply {
     Keyboard(u8),
     /// Where the cursor stood after the signs of the width probe: columns that they took.
     Width(u16),
+    /// XTVERSION: which terminal it is.
+    Brand(Brand),
+    /// Kitty's graphics: it takes them.
+    Graphics,
+    /// XTSMGRAPHICS: colours of a sixel picture.
+    Registers(u16),
+    /// Columns and rows of pixels of one cell.
+    CellPixels(u16, u16),
     /// DA1: the end of the answers; every terminal sends it.
-    Done,
+    Done {
+        /// It shows sixels.
+        sixel: bool,
+    },
 }
 
 /// A key without its modifiers.

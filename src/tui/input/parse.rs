@@ -5,7 +5,7 @@
 //! The parser keeps what is incomplete, never blocks, and drops what it does not know: bytes of an
 //! unknown sequence must not become typed text.
 
-use super::{Code, Input, Key, Mods, Mouse, MouseKind, Reply};
+use super::{Code, Input, Key, Mods, Mouse, MouseKind, Reply, replies};
 
 /// A lone escape byte is the Escape key if nothing follows for so long.
 pub const ESC_WAIT_MS: i64 = 25;
@@ -240,11 +240,7 @@ fn string(bytes: &[u8]) -> Step {
                 continue;
             }
         };
-        let reply = if bytes[1] == b']' {
-            background(body)
-        } else {
-            None
-        };
+        let reply = replies::string(bytes[1], body);
         return Step::Took(used, reply.map(Input::Reply));
     }
     if bytes.len() > MAX_STRING {
@@ -252,25 +248,6 @@ fn string(bytes: &[u8]) -> Step {
     } else {
         Step::More
     }
-}
-
-/// `11;rgb:RRRR/GGGG/BBBB`, with one to four hex digits a channel.
-fn background(body: &[u8]) -> Option<Reply> {
-    let text = std::str::from_utf8(body).ok()?;
-    let colour = text.strip_prefix("11;")?;
-    let channels = colour
-        .strip_prefix("rgb:")
-        .or_else(|| colour.strip_prefix("rgba:"))?;
-    let mut eight = channels.split('/').map(|hex| {
-        let most = (1_u32 << (4 * u32::try_from(hex.len()).ok()?.clamp(1, 4))) - 1;
-        let value = u32::from_str_radix(hex, 16).ok()?.min(most);
-        u8::try_from(value * 255 / most).ok()
-    });
-    Some(Reply::Background(
-        eight.next()??,
-        eight.next()??,
-        eight.next()??,
-    ))
 }
 
 fn csi(bytes: &[u8], held: Mods) -> Step {
@@ -316,11 +293,7 @@ fn csi_meaning(text: &str, last: u8, held: Mods) -> Option<Input> {
         return mouse(rest, last);
     }
     if let Some(rest) = text.strip_prefix('?') {
-        return match last {
-            b'u' => Some(Input::Reply(Reply::Keyboard(rest.parse().ok()?))),
-            b'c' => Some(Input::Reply(Reply::Done)),
-            _ => None,
-        };
+        return replies::private(rest, last).map(Input::Reply);
     }
     let params = Params::read(text);
     if params.released {
@@ -330,6 +303,7 @@ fn csi_meaning(text: &str, last: u8, held: Mods) -> Option<Input> {
     match last {
         b'I' => Some(Input::Focus(true)),
         b'O' => Some(Input::Focus(false)),
+        b't' => replies::window(text).map(Input::Reply),
         b'Z' => key(Code::Tab, mods.with(Mods::SHIFT)),
         // The probe stands in the second row, so this is no F3 with modifiers.
         b'R' if params.first == 2 => width(text).map(Input::Reply),

@@ -87,7 +87,7 @@ fn replies_to_probes_are_not_typed_text() {
             Input::Reply(Reply::Background(0x1e, 0x1e, 0x2e)),
             Input::Reply(Reply::Keyboard(1)),
             Input::Reply(Reply::Width(5)),
-            Input::Reply(Reply::Done),
+            Input::Reply(Reply::Done { sixel: true }),
             Input::Key(Key::plain(Code::Char('y'))),
         ]
     );

@@ -214,6 +214,9 @@ impl Looping {
         if self.state.poll_highlights() {
             self.frames.soon(at, true);
         }
+        for op in self.state.wanted_files() {
+            self.link.send(op);
+        }
         Ok(())
     }
 
@@ -384,7 +387,10 @@ impl Looping {
 
     fn perform(&mut self, effect: Effect) {
         match effect {
-            Effect::Op(op) => self.link.send(op),
+            Effect::Op(mut op) => {
+                pictures::only_existing(&mut op, &self.worktree());
+                self.link.send(op);
+            }
             Effect::Quit if self.link.ops.is_none() => self.finish(0),
             Effect::Quit => {
                 self.link.send(Op::Close);
@@ -422,6 +428,7 @@ impl Looping {
                     keep(self.state.hints.uses());
                 }
             }
+            Effect::Ask(question) => self.screen.also(question.bytes()),
             Effect::PasteImage => self.paste_image(),
             Effect::Attach { paths, text } => {
                 let found = pictures::dropped(&paths, &self.worktree(), home().as_deref());

@@ -16,8 +16,9 @@ use std::path::PathBuf;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use super::input::Parser;
+use super::picture::way::{Brand, Facts};
 use super::state::{self, State, Terminal};
-use super::term::guard::Guard;
+use super::term::guard::{Guard, Question};
 use super::theme::ColourDepth;
 use super::update::Known;
 use crate::config::used::UiSettings;
@@ -151,6 +152,11 @@ pub fn run(start: Start) -> Result<Exit, TuiError> {
         kitty: false,
         depth: depth(),
         background: None,
+        pictures: Facts {
+            brand: Brand::of_environment(&|name| std::env::var(name).ok()),
+            cell: screen::cell_pixels(),
+            ..Facts::default()
+        },
     };
     let facts = state::Start {
         version: version.to_owned(),
@@ -165,12 +171,22 @@ pub fn run(start: Start) -> Result<Exit, TuiError> {
     state.restyle();
     if ascii_only() {
         state.theme = state.theme.clone().with_glyphs(super::theme::Glyphs::ASCII);
+        state.recanvas();
     }
+    let links = state.transcript.links().clone();
+    links.switch(state.settings.links && links_work(state.theme.has_colour()));
+    // Over ssh an address without its machine would lead to the wrong one.
+    let host = std::fs::read_to_string("/proc/sys/kernel/hostname");
+    links.on_host(&host.unwrap_or_default());
+    screen.set_links(links);
     let _hook = guard.hook_panics();
     screen.enter()?;
     screen.first(Guard::width_probe());
     // The questions to the terminal ride behind the first frame; answers come as input.
     screen.also(Guard::probe());
+    if state.terminal.pictures.brand == Brand::Placeholders {
+        screen.also(Question::Graphics.bytes());
+    }
     screen.draw(&mut state, now())?;
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
@@ -233,6 +249,13 @@ fn depth() -> ColourDepth {
     } else {
         ColourDepth::Ansi16
     }
+}
+
+/// True unless the terminal is known to print addresses as text, or nothing but text is wanted.
+fn links_work(coloured: bool) -> bool {
+    let term = std::env::var("TERM").unwrap_or_default();
+    let old = ["linux", "vt", "screen", "eterm", "dumb"];
+    coloured && !old.iter().any(|name| term.starts_with(name))
 }
 
 /// Terminals and locales that cannot show the Unicode signs.

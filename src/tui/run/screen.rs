@@ -8,6 +8,7 @@ use crate::tui::term::guard::{Guard, write_all};
 use crate::tui::term::osc;
 use crate::tui::term::paint::Painter;
 use crate::tui::term::sanitise::Safe;
+use crate::tui::text::link::Links;
 use crate::tui::view;
 
 /// Where frames go.
@@ -41,6 +42,11 @@ impl Screen {
         (width, height)
     }
 
+    /// Where cells lead to.
+    pub(super) fn set_links(&mut self, links: Links) {
+        self.painter.set_links(links);
+    }
+
     /// Raw mode; the rest goes out with the next frame.
     pub(super) fn enter(&mut self) -> io::Result<()> {
         self.before = self.guard.enter()?;
@@ -61,7 +67,7 @@ impl Screen {
     }
 
     /// Everything is drawn with the next frame.
-    pub(super) const fn forget(&mut self) {
+    pub(super) fn forget(&mut self) {
         self.painter.forget();
     }
 
@@ -79,11 +85,14 @@ impl Screen {
                 .also(osc::title(&Safe::strip(&title)).as_bytes());
             self.title = title;
         }
+        let seen = state.seen_pictures(self.painter.canvas_drawn());
+        let rests = self.painter.pictures(&seen, now);
+        self.guard.when_left(self.painter.farewell());
         let bytes = self
             .painter
             .frame(&std::mem::take(&mut self.before), drawn.cursor)?;
         write_all(bytes)?;
-        Ok(drawn.next)
+        Ok([drawn.next, rests].into_iter().flatten().min())
     }
 
     /// Bytes that ride behind the next frame.
@@ -103,6 +112,14 @@ impl Screen {
         out.push_str("\r\n\x1b[2mpress any key to return\x1b[0m");
         write_all(out.as_bytes())
     }
+}
+
+/// Columns and rows of pixels of one cell, if the terminal says.
+pub(super) fn cell_pixels() -> Option<(u16, u16)> {
+    let size = rustix::termios::tcgetwinsize(io::stdout()).ok()?;
+    let width = size.ws_xpixel.checked_div(size.ws_col)?;
+    let height = size.ws_ypixel.checked_div(size.ws_row)?;
+    (width > 0 && height > 0).then_some((width, height))
 }
 
 fn size() -> (u16, u16) {

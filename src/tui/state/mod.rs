@@ -10,7 +10,9 @@ pub mod subagents;
 use std::collections::BTreeMap;
 
 use jiff::tz::TimeZone;
+use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
+use ratatui::style::Modifier;
 
 use asks::Asks;
 use hints::Hints;
@@ -20,13 +22,16 @@ use super::composer::Composer;
 use super::composer::vim::Vim;
 use super::keymap::Keymap;
 use super::overlay::Overlay;
-use super::theme::{ColourDepth, Theme, ThemeChoice};
+use super::picture::Canvas;
+use super::picture::way::Facts;
+use super::term::gallery::Seen;
+use super::theme::{ColourDepth, Glyphs, Theme, ThemeChoice};
 use super::transcript::Transcript;
 use crate::config::used::UiSettings;
 use crate::protocol::event::Place;
 use crate::protocol::{
-    MessageId, Millis, NoticeLevel, PartId, PatchFile, Phase, QueueState, ReadOnly, SessionInfo,
-    SessionSummary, Status, TurnEnd,
+    MessageId, Millis, NoticeLevel, Op, PartId, PatchFile, Phase, QueueState, ReadOnly,
+    SessionInfo, SessionSummary, Status, TurnEnd,
 };
 
 /// A sentence in the footer that goes away.
@@ -53,6 +58,8 @@ pub struct Terminal {
     pub depth: ColourDepth,
     /// Its background, if it told.
     pub background: Option<(u8, u8, u8)>,
+    /// What is known about its pictures.
+    pub pictures: Facts,
 }
 
 impl Session {
@@ -254,6 +261,58 @@ impl State {
         let terminal = &self.terminal;
         self.theme = Theme::new(choice, terminal.depth, terminal.background)
             .with_glyphs(self.theme.glyphs.clone());
+        self.recanvas();
+    }
+
+    /// Decides anew how pictures are shown.
+    pub fn recanvas(&mut self) {
+        let ascii = self.theme.glyphs == Glyphs::ASCII;
+        let facts = self.terminal.pictures;
+        let canvas = Canvas {
+            way: facts.way(&self.settings.images, self.theme.depth(), ascii),
+            cell: facts.cell.unwrap_or(Canvas::default().cell),
+            paper: self.terminal.background.unwrap_or_default(),
+            registers: if facts.registers == 0 {
+                Canvas::default().registers
+            } else {
+                facts.registers
+            },
+        };
+        self.transcript.set_canvas(canvas);
+        if let Some(watched) = &mut self.subagents.watched {
+            watched.transcript.set_canvas(canvas);
+        }
+    }
+
+    /// What the agent is to read for the pictures on screen.
+    pub fn wanted_files(&mut self) -> Vec<Op> {
+        let mut sources = self.transcript.pictures().wanted();
+        if let Some(watched) = &mut self.subagents.watched {
+            sources.extend(watched.transcript.pictures().wanted());
+        }
+        sources.into_iter().map(Op::ReadFile).collect()
+    }
+
+    /// The pictures that the frame in `cells` shows. One with something over it is not whole.
+    pub fn seen_pictures(&self, cells: &Buffer) -> Vec<Seen> {
+        let watched = self.subagents.watched.as_ref();
+        let transcript = match self.overlays.last() {
+            None => &self.transcript,
+            Some(Overlay::Subagent) => watched.map_or(&self.transcript, |w| &w.transcript),
+            // What lies over the conversation covers all of it, unless a question lies over that.
+            Some(_) if self.asks.current().is_none() => return Vec::new(),
+            Some(_) => &self.transcript,
+        };
+        let mut seen = transcript.seen().to_vec();
+        for seen in seen.iter_mut().filter(|seen| seen.made.way.paints()) {
+            let bare = seen.area.intersection(cells.area) == seen.area
+                && seen.area.positions().all(|at| {
+                    let cell = &cells[at];
+                    cell.symbol() == "▀" && !cell.modifier.contains(Modifier::REVERSED)
+                });
+            seen.whole &= bare;
+        }
+        seen
     }
 
     /// Says something in the footer for a while.

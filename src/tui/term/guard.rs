@@ -20,8 +20,28 @@ const MOUSE_ON: &str = "\x1b[?1002h\x1b[?1006h";
 /// In reverse. Each is harmless where the terminal does not know it or it is off already.
 const LEAVE: &str = "\x1b[?2026l\x1b[?1006l\x1b[?1002l\x1b[?7h\x1b[?1004l\x1b[?2004l\x1b[<1u\x1b[>4;0m\
                      \x1b[0m\x1b[?25h\x1b[?1049l\x1b[23;0t";
-/// Background colour, kitty flags, and DA1, which every terminal answers: the end of the answers.
-const PROBE: &str = "\x1b]11;?\x1b\\\x1b[?u\x1b[c";
+/// Background colour, kitty flags, the terminal's name, and DA1, which every terminal answers: the end
+/// of the answers.
+const PROBE: &str = "\x1b]11;?\x1b\\\x1b[?u\x1b[>0q\x1b[c";
+
+/// What only some terminals are asked, after they said what they are: others would print it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Question {
+    /// Kitty: are graphics on?
+    Graphics,
+    /// Sixels: how many colours, and how many pixels has a cell?
+    Pixels,
+}
+
+impl Question {
+    /// As it is asked.
+    pub const fn bytes(self) -> &'static str {
+        match self {
+            Self::Graphics => "\x1b_Gi=31,s=1,v=1,a=q,t=d,f=24;AAAA\x1b\\\x1b[16t",
+            Self::Pixels => "\x1b[?1;1;0S\x1b[16t",
+        }
+    }
+}
 
 /// Some of our signs and where the cursor stands after them, asked before anything is drawn: the
 /// first frame clears them away. They stand in the second row, where an answer is no function key.
@@ -50,6 +70,8 @@ struct Inner {
     log: Option<File>,
     /// The user's stderr, while it is put aside.
     stderr: Option<OwnedFd>,
+    /// What takes back what the terminal was handed besides: pictures.
+    also: String,
 }
 
 impl Guard {
@@ -69,6 +91,7 @@ impl Guard {
             mouse,
             log,
             stderr: None,
+            also: String::new(),
         };
         Ok(Self {
             inner: Arc::new(Mutex::new(inner)),
@@ -102,6 +125,12 @@ impl Guard {
     /// Gives the terminal back as it was. Does nothing if the screen is not ours.
     pub fn leave(&self) {
         self.lock().leave();
+    }
+
+    /// To be written, besides all else, when the screen is left: takes pictures back. Whatever way it
+    /// is left, also by a panic.
+    pub fn when_left(&self, bytes: String) {
+        self.lock().also = bytes;
     }
 
     /// True while the screen is ours.
@@ -165,6 +194,7 @@ impl Inner {
     fn switch_off(&mut self) {
         if std::mem::take(&mut self.on_screen) {
             // The terminal may be gone (SIGHUP): then there is nothing to restore.
+            drop(write_all(std::mem::take(&mut self.also).as_bytes()));
             drop(write_all(LEAVE.as_bytes()));
         }
     }

@@ -3,6 +3,7 @@
 //! Called by `run` and by everything that makes text for the screen. Nothing outside this folder
 //! writes to the terminal.
 
+pub mod gallery;
 pub mod guard;
 pub mod osc;
 pub mod paint;

@@ -9,8 +9,12 @@ use std::io;
 use ratatui::backend::{Backend, CrosstermBackend};
 use ratatui::buffer::{Buffer, Cell, CellDiffOption};
 use ratatui::layout::{Position, Rect};
+use ratatui::style::Color;
 
+use super::gallery::{Gallery, Seen};
 use super::shift;
+use crate::protocol::Millis;
+use crate::tui::text::link::Links;
 
 const BEGIN: &[u8] = b"\x1b[?2026h\x1b[?25l";
 const END: &[u8] = b"\x1b[?2026l";
@@ -28,6 +32,8 @@ pub struct Painter {
     stale: bool,
     bytes: Vec<u8>,
     extra: Vec<u8>,
+    gallery: Gallery,
+    links: Links,
 }
 
 impl Painter {
@@ -41,7 +47,29 @@ impl Painter {
             stale: true,
             bytes: Vec::with_capacity(CAPACITY),
             extra: Vec::new(),
+            gallery: Gallery::default(),
+            links: Links::default(),
         }
+    }
+
+    /// Where cells lead to.
+    pub fn set_links(&mut self, links: Links) {
+        self.links = links;
+    }
+
+    /// The pictures of the next frame. Gives when the screen changes by itself because of them.
+    pub fn pictures(&mut self, seen: &[Seen], now: Millis) -> Option<Millis> {
+        self.gallery.plan(seen, self.next.area, now)
+    }
+
+    /// What takes the pictures back that the terminal holds.
+    pub fn farewell(&self) -> String {
+        self.gallery.farewell()
+    }
+
+    /// The next frame as far as it is drawn.
+    pub const fn canvas_drawn(&self) -> &Buffer {
+        &self.next
     }
 
     /// The screen has another size now; everything is drawn again.
@@ -51,12 +79,14 @@ impl Painter {
             self.shown = Buffer::empty(area);
             self.next = Buffer::empty(area);
             self.stale = true;
+            self.gallery.cleared();
         }
     }
 
     /// What the terminal shows is not known any more: draw everything.
-    pub const fn forget(&mut self) {
+    pub fn forget(&mut self) {
         self.stale = true;
+        self.gallery.lost();
     }
 
     /// The size.
@@ -80,8 +110,13 @@ impl Painter {
     pub fn frame(&mut self, before: &str, cursor: Option<Position>) -> io::Result<&[u8]> {
         self.bytes.clear();
         self.bytes.extend_from_slice(before.as_bytes());
+        self.bytes
+            .extend_from_slice(self.gallery.before().as_bytes());
         let moved = if self.stale {
             self.shown.reset();
+            None
+        } else if self.gallery.paints() {
+            self.gallery.uncover(&mut self.shown);
             None
         } else {
             shift::find(&self.shown, &self.next)
@@ -91,7 +126,8 @@ impl Painter {
         }
         let mut updates = self.shown.diff_iter(&self.next).peekable();
         let changed = updates.peek().is_some();
-        if changed || moved.is_some() || self.stale || cursor != self.cursor {
+        let painted = !self.gallery.after().is_empty();
+        if changed || moved.is_some() || self.stale || painted || cursor != self.cursor {
             self.bytes.extend_from_slice(BEGIN);
             if self.stale {
                 self.bytes.extend_from_slice(b"\x1b[0m\x1b[2J");
@@ -101,8 +137,10 @@ impl Painter {
             }
             if changed {
                 let updates = bridged(&self.next, updates);
-                CrosstermBackend::new(&mut self.bytes).draw(updates.into_iter())?;
+                write_cells(&updates, &self.links, &mut self.bytes)?;
             }
+            self.bytes
+                .extend_from_slice(self.gallery.after().as_bytes());
             if let Some(at) = cursor {
                 let place = format!("\x1b[{};{}H\x1b[?25h", at.y + 1, at.x + 1);
                 self.bytes.extend_from_slice(place.as_bytes());
@@ -120,6 +158,42 @@ impl Painter {
     pub const fn shown(&self) -> &Buffer {
         &self.shown
     }
+}
+
+/// Writes cells, those that lead somewhere with their address around them.
+fn write_cells(
+    updates: &[(u16, u16, &Cell)],
+    links: &Links,
+    bytes: &mut Vec<u8>,
+) -> io::Result<()> {
+    for run in updates.chunk_by(|(.., a), (.., b)| a.underline_color == b.underline_color) {
+        let colour = run
+            .first()
+            .map_or(Color::Reset, |(.., cell)| cell.underline_color);
+        if colour == Color::Reset {
+            CrosstermBackend::new(&mut *bytes).draw(run.iter().copied())?;
+            continue;
+        }
+        let plain: Vec<(u16, u16, Cell)> = run
+            .iter()
+            .map(|(x, y, cell)| {
+                let mut cell = (*cell).clone();
+                cell.underline_color = Color::Reset;
+                (*x, *y, cell)
+            })
+            .collect();
+        let address = links.of(colour);
+        if let Some((number, address)) = &address {
+            // The number joins the rows of an address that is wrapped.
+            bytes.extend_from_slice(format!("\x1b]8;id=d{number};{address}\x1b\\").as_bytes());
+        }
+        let cells = plain.iter().map(|(x, y, cell)| (*x, *y, cell));
+        CrosstermBackend::new(&mut *bytes).draw(cells)?;
+        if address.is_some() {
+            bytes.extend_from_slice(b"\x1b]8;;\x1b\\");
+        }
+    }
+    Ok(())
 }
 
 /// The updates, short gaps between them filled: writing a few cells again costs less than going to
@@ -206,6 +280,71 @@ mod tests {
         painter.canvas().set_string(0, 0, "abc", Style::new());
         let bytes = painter.frame("", None).expect("a frame");
         assert!(count(bytes, b"\x1b[2J") == 1 && count(bytes, b"abc") == 1);
+    }
+
+    #[test]
+    fn an_address_stands_around_its_cells_and_nowhere_else() {
+        let links = Links::default();
+        links.switch(true);
+        let mut painter = Painter::new(30, 2);
+        painter.set_links(links.clone());
+        let canvas = painter.canvas();
+        canvas.set_string(0, 0, "see ", Style::new());
+        canvas.set_string(4, 0, "docs", links.to("https://docs.rs/a"));
+        canvas.set_string(8, 0, " now", Style::new());
+        let bytes = painter.frame("", None).expect("a frame").to_vec();
+        let text = String::from_utf8(bytes.clone()).expect("text");
+        let (before, rest) = text
+            .split_once("\x1b]8;id=d0;https://docs.rs/a\x1b\\")
+            .expect("begins");
+        let (inside, after) = rest.split_once("\x1b]8;;\x1b\\").expect("ends");
+        assert!(before.contains("see") && inside.contains("docs") && after.contains("now"));
+        assert!(!text.contains("\x1b[58"), "no underline colour: {text:?}");
+        let mut terminal = screen(2, 30);
+        terminal.process(&bytes);
+        assert_eq!(terminal.screen().contents().trim(), "see docs now");
+        painter
+            .canvas()
+            .set_string(0, 0, "see docs now", Style::new());
+        let bytes = painter.frame("", None).expect("a frame");
+        assert_eq!(count(bytes, b"docs"), 1, "it leads nowhere now");
+    }
+
+    fn picture(escape: &str) -> Seen {
+        use crate::tui::picture::{Made, way::Way};
+        let made = Made {
+            id: 7,
+            way: Way::Sixel,
+            cols: 4,
+            rows: 2,
+            pixels: (40, 40),
+            halves: vec![[1, 2, 3]; 16],
+            escape: escape.to_owned(),
+        };
+        Seen {
+            made: std::sync::Arc::new(made),
+            area: Rect::new(2, 1, 4, 2),
+            whole: true,
+        }
+    }
+
+    #[test]
+    fn what_a_painted_picture_covered_is_drawn_again_when_it_goes() {
+        let mut painter = Painter::new(20, 6);
+        let draw = |painter: &mut Painter, seen: &[Seen], now| {
+            painter.canvas().set_string(2, 1, "half", Style::new());
+            painter.pictures(seen, now);
+            painter.frame("", None).expect("a frame").to_vec()
+        };
+        let here = [picture("\x1bPpixels\x1b\\")];
+        assert_eq!(count(&draw(&mut painter, &here, 0), b"pixels"), 0);
+        let bytes = draw(&mut painter, &here, 1_000);
+        assert_eq!(count(&bytes, b"pixels"), 1);
+        assert!(bytes.starts_with(BEGIN) && bytes.ends_with(END));
+        assert_eq!(draw(&mut painter, &here, 2_000), b"", "painted once");
+        let bytes = draw(&mut painter, &[], 3_000);
+        assert_eq!(count(&bytes, b"half"), 1, "its cells are drawn again");
+        assert_eq!(draw(&mut painter, &[], 4_000), b"");
     }
 
     #[test]

@@ -9,6 +9,7 @@ fn shown(diff: &str, shape: Shape, width: usize) -> Vec<String> {
     let page = Page {
         theme: &theme,
         highlights: &Highlights::default(),
+        links: None,
         left: if shape.form == Form::Narrow { 2 } else { 4 },
         measure: width,
         room: width,
@@ -89,6 +90,7 @@ fn copying_a_row_gives_code_only() {
     let page = Page {
         theme: &theme,
         highlights: &Highlights::default(),
+        links: None,
         left: 4,
         measure: 80,
         room: 80,
@@ -122,6 +124,7 @@ fn a_part_begins_and_ends_where_it_is_asked_to() {
     let page = Page {
         theme: &theme,
         highlights: &Highlights::default(),
+        links: None,
         left: 0,
         measure: 60,
         room: 60,

@@ -14,6 +14,7 @@ use pulldown_cmark::{CodeBlockKind, Event, HeadingLevel, Options, Parser, Tag, T
 use ratatui::style::{Modifier, Style};
 
 use super::highlight::Highlights;
+use super::link::Links;
 use super::row::{Row, Styled};
 use super::wrap::{self, Prefix};
 use crate::tui::term::sanitise::Safe;
@@ -26,6 +27,8 @@ pub struct Page<'a> {
     pub theme: &'a Theme,
     /// Finished highlighting.
     pub highlights: &'a Highlights,
+    /// Addresses, where they lead somewhere.
+    pub links: Option<&'a Links>,
     /// Columns of margin before the text.
     pub left: usize,
     /// Columns that prose may use after the margin.
@@ -158,7 +161,11 @@ impl<'a> Writer<'a> {
         let style = self.current().patch(theme.code(CodeKind::String));
         let tick = if theme.has_colour() { "" } else { "`" };
         self.line.fixed(tick, style);
-        self.line.push(&Safe::strip_inline(code), style);
+        let to = self
+            .page
+            .links
+            .map_or(Style::new(), |links| links.to_code(code));
+        self.line.push(&Safe::strip_inline(code), style.patch(to));
         self.line.fixed(tick, style);
     }
 
@@ -221,16 +228,24 @@ impl<'a> Writer<'a> {
             Tag::Strikethrough => self.push_style(modifier(Modifier::CROSSED_OUT)),
             Tag::Link { dest_url, .. } => {
                 self.links.push((dest_url.to_string(), self.line.len()));
-                self.push_style(modifier(Modifier::UNDERLINED));
+                let to = self.leads_to(&dest_url);
+                self.push_style(modifier(Modifier::UNDERLINED).patch(to));
             }
             Tag::Image { dest_url, .. } => {
                 self.line.fixed(theme.glyphs.file, theme.dim());
                 self.line.fixed(" ", Style::new());
                 self.links.push((dest_url.to_string(), self.line.len()));
-                self.push_style(Style::new());
+                let to = self.leads_to(&dest_url);
+                self.push_style(to);
             }
             _ => {}
         }
+    }
+
+    fn leads_to(&self, target: &str) -> Style {
+        self.page
+            .links
+            .map_or(Style::new(), |links| links.to(target))
     }
 
     fn start_item(&mut self) {
@@ -342,7 +357,7 @@ impl<'a> Writer<'a> {
         }
         let dim = self.page.theme.dim();
         self.line.fixed(" (", dim);
-        self.line.push(&url, dim);
+        self.line.push(&url, dim.patch(self.leads_to(url.as_str())));
         self.line.fixed(")", dim);
     }
 

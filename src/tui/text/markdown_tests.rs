@@ -6,6 +6,7 @@ fn shown(text: &str, width: usize) -> String {
     let page = Page {
         theme: &theme,
         highlights: &Highlights::default(),
+        links: None,
         left: 0,
         measure: width,
         room: width,
@@ -66,6 +67,7 @@ fn inline_styles_become_style() {
     let page = Page {
         theme: &theme,
         highlights: &Highlights::default(),
+        links: None,
         left: 2,
         measure: 60,
         room: 60,

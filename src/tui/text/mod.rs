@@ -7,10 +7,11 @@ pub mod cache;
 pub mod diff;
 pub mod highlight;
 pub mod intraline;
+pub mod link;
 pub mod markdown;
 pub mod row;
 pub mod stream;
 pub mod width;
 pub mod wrap;
 
-pub use row::{Join, Row, Styled};
+pub use row::{Join, PictureRow, Row, Styled};

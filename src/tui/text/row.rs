@@ -187,6 +187,17 @@ pub enum Join {
     Nothing,
 }
 
+/// A row of a picture: which picture, and which of its rows. It stands behind the gutter.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PictureRow {
+    /// Its number.
+    pub id: u32,
+    /// From 0.
+    pub row: u16,
+    /// The column where it begins.
+    pub column: u16,
+}
+
 /// One row of a layout, with all columns of its margin.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Row {
@@ -200,6 +211,8 @@ pub struct Row {
     pub join: Join,
     /// Laid behind the whole width.
     pub fill: Option<Style>,
+    /// Set if a picture shows here: such rows are no text.
+    pub picture: Option<PictureRow>,
 }
 
 impl Row {
@@ -210,6 +223,7 @@ impl Row {
         right: None,
         join: Join::Line,
         fill: None,
+        picture: None,
     };
 
     /// Draws it from column `x` on, at most `width` columns.

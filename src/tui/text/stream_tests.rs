@@ -8,6 +8,7 @@ fn layout(stream: &mut Stream, width: usize) -> Vec<Row> {
     let page = Page {
         theme: &theme,
         highlights: &Highlights::default(),
+        links: None,
         left: 2,
         measure: width,
         room: width,
@@ -79,6 +80,7 @@ fn whole_texts_look_as_the_parser_says() {
         let page = Page {
             theme: &theme,
             highlights: &Highlights::default(),
+            links: None,
             left: 2,
             measure: 30,
             room: 30,

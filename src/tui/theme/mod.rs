@@ -180,6 +180,21 @@ impl Theme {
         fitted
     }
 
+    /// The colours of a picture's cell, as far as this terminal shows them.
+    pub fn paint(&self, style: Style) -> Style {
+        let fit = |colour| downgrade::foreign(colour, self.depth);
+        Style {
+            fg: style.fg.and_then(fit),
+            bg: style.bg.and_then(fit),
+            ..style
+        }
+    }
+
+    /// How many colours there are.
+    pub const fn depth(&self) -> ColourDepth {
+        self.depth
+    }
+
     /// True if there is any colour: without, words need marks of their own.
     pub fn has_colour(&self) -> bool {
         self.depth > ColourDepth::None

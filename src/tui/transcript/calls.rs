@@ -3,14 +3,32 @@
 //! Called by `apply` for every change of a tool's part. What is kept of its output is in `cells`.
 
 use super::apply::set;
-use super::list::List;
+use super::list::{Entry, List};
 use crate::protocol::{AskBody, Part, PartId, ToolPart, ToolState};
 use crate::tui::cells::{
-    self, Call, Cell, Edit, Exec, Explored, ExploredKind, Task, Todo, ToolFacts,
+    self, Call, Cell, Edit, Exec, Explored, ExploredKind, FileCell, Task, Todo, ToolFacts,
 };
 
-/// Takes in a call, new or changed.
+/// Takes in a call, new or changed, with the pictures and documents that it brought.
 pub(super) fn tool(list: &mut List, part: &Part, call: &ToolPart) {
+    cell(list, part, call);
+    let ToolState::Completed { attachments, .. } = &call.state else {
+        return;
+    };
+    for (n, file) in attachments.iter().enumerate() {
+        let of = Some((part.id, n));
+        let is_known = |entry: &Entry| matches!(&entry.cell, Cell::File(file) if file.of == of);
+        if !list.iter().rev().any(is_known) {
+            let file = FileCell {
+                of,
+                ..FileCell::of(file, false)
+            };
+            list.add(Cell::File(file), None, Some(part.message));
+        }
+    }
+}
+
+fn cell(list: &mut List, part: &Part, call: &ToolPart) {
     let mut facts = ToolFacts::of(call, part.start);
     let place = list.find(part.id);
     if let Some(kind) = ExploredKind::of(&call.tool) {

@@ -9,16 +9,20 @@ use std::sync::Arc;
 use super::list::List;
 use super::{Look, Transcript, is_hidden};
 use crate::tui::cells::{Cell, Cx, Geometry};
+use crate::tui::picture::Pictures;
 use crate::tui::scroll::anchor::{Unit, Units};
 use crate::tui::text::Row;
 use crate::tui::text::cache::{Cache, Stamp};
 use crate::tui::text::highlight::Highlights;
+use crate::tui::text::link::Links;
 
 /// The layouts of a list at some width: made when asked for, kept in the cache.
 pub(super) struct Layouts<'a> {
     pub(super) list: &'a mut List,
     pub(super) cache: &'a mut Cache,
     pub(super) highlights: &'a Highlights,
+    pub(super) links: &'a Links,
+    pub(super) pictures: &'a Pictures,
     pub(super) look: Look<'a>,
     pub(super) width: u16,
     /// Which theme the layouts are for.
@@ -56,6 +60,7 @@ impl Layouts<'_> {
             unfolded,
             colours: match &entry.cell {
                 Cell::Answer(_) | Cell::Edit(_) => self.highlights.version(),
+                Cell::File(_) => self.pictures.version(),
                 _ => 0,
             },
         };
@@ -67,6 +72,8 @@ impl Layouts<'_> {
             geometry: Geometry::of(self.width),
             theme: self.look.theme,
             highlights: self.highlights,
+            links: self.links,
+            pictures: self.pictures,
             now: self.look.now,
             spinner: self.look.spinner,
             motion: self.look.motion,
@@ -205,6 +212,8 @@ impl Transcript {
             list: &mut self.list,
             cache: &mut self.cache,
             highlights: &self.highlights,
+            links: &self.links,
+            pictures: &self.pictures,
             look: *look,
             width,
             theme: self.theme_version,

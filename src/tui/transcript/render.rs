@@ -14,6 +14,7 @@ use crate::tui::cells::{Cell, Geometry};
 use crate::tui::scroll::anchor::{self, Unit, Units as _};
 use crate::tui::scroll::find;
 use crate::tui::scroll::select::{self, Place};
+use crate::tui::term::gallery::Seen;
 use crate::tui::term::sanitise::Safe;
 use crate::tui::text::{Row, Styled, width};
 
@@ -23,8 +24,10 @@ type Shown = (Unit, Option<usize>, Arc<[Row]>);
 impl Transcript {
     pub(super) fn draw(&mut self, area: Rect, buf: &mut Buffer, look: &Look<'_>) -> Rendered {
         self.cache.begin();
+        self.pictures.begin_frame();
         self.area = area;
         self.screen.clear();
+        self.seen.clear();
         if area.is_empty() {
             return Rendered {
                 at_bottom: true,
@@ -79,6 +82,7 @@ impl Transcript {
             }
             self.screen.push(Some((*unit, *row)));
         }
+        self.see_pictures(&shown, area, area.y + blank as u16);
         self.mark_hits(&shown, area.y + blank as u16, area, buf);
         self.mark_selection(area, buf, look);
         if let Some(prompt) = &sticky {
@@ -93,6 +97,41 @@ impl Transcript {
             sticky,
             animating,
             new_activity: self.new_activity,
+        }
+    }
+
+    /// Notes the pictures of the shown rows. A sticky prompt stands over the first row.
+    fn see_pictures(&mut self, shown: &[Shown], area: Rect, top: u16) {
+        let mut last: Option<u32> = None;
+        for (n, (_, row, rows)) in shown.iter().enumerate() {
+            let part = row
+                .and_then(|row| rows.get(row))
+                .and_then(|row| row.picture);
+            let Some(part) = part else {
+                last = None;
+                continue;
+            };
+            if last == Some(part.id) && part.row > 0 {
+                if let Some(seen) = self.seen.last_mut() {
+                    seen.area.height += 1;
+                    seen.whole &= seen.area.height <= seen.made.rows;
+                }
+                continue;
+            }
+            last = Some(part.id);
+            let Some(made) = self.pictures.shown(part.id) else {
+                last = None;
+                continue;
+            };
+            let place = Rect::new(area.x + part.column, top + n as u16, made.cols, 1);
+            self.seen.push(Seen {
+                whole: part.row == 0,
+                area: place.intersection(area),
+                made,
+            });
+        }
+        for seen in &mut self.seen {
+            seen.whole &= seen.area.height == seen.made.rows && seen.area.width == seen.made.cols;
         }
     }
 

@@ -149,7 +149,7 @@ impl Transcript {
             for part in 0..parts.max(1) {
                 let (gap, rows) = layouts.spaced(Unit { cell, part });
                 text.extend(std::iter::repeat_n('\n', gap));
-                for row in rows.iter() {
+                for row in rows.iter().filter(|row| row.picture.is_none()) {
                     text.push_str(row.line.as_str().trim_end());
                     text.push('\n');
                 }

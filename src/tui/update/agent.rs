@@ -40,6 +40,7 @@ pub(super) fn event(state: &mut State, event: Event, now: Millis) -> Vec<Effect>
             cut,
             ..
         } => {
+            state.transcript.links().begin_at(&session.worktree);
             state.session = Session {
                 info: Some(session),
                 read_only,
@@ -203,6 +204,12 @@ fn answered(state: &mut State, event: Event, now: Millis) -> Vec<Effect> {
                 .overlays
                 .push(Overlay::Permissions(PermissionsView::new(rules))),
         },
+        Event::FileRead { source, bytes } => {
+            let watched = state.subagents.watched.as_mut().map(|w| &mut w.transcript);
+            for transcript in std::iter::once(&mut state.transcript).chain(watched) {
+                transcript.pictures().came(&source, bytes.as_ref());
+            }
+        }
         Event::Facts { facts } => {
             state.facts = facts;
             let lines = super::command::status(state);

@@ -71,7 +71,9 @@ pub(super) fn act(state: &mut State, action: Action, now: Millis) -> Vec<Effect>
             return changed(state);
         }
         Action::LineEnd | Action::Unfold if state.composer.is_empty() => {
-            state.transcript.toggle_fold_last();
+            if !state.transcript.toggle_fold_last() {
+                state.say(NoticeLevel::Info, "Nothing on screen is folded.", now);
+            }
             return Vec::new();
         }
         _ => {}
@@ -111,6 +113,14 @@ fn vertical(state: &mut State, up: bool) -> Vec<Effect> {
     let rows = state.composer.rows(state.composer_width());
     let composer = &mut state.composer;
     if up && composer.is_empty() && composer.unstash() {
+        // What said how to get it back is done.
+        if state
+            .flash
+            .as_ref()
+            .is_some_and(|flash| flash.text == super::keys::ASIDE)
+        {
+            state.flash = None;
+        }
         return Vec::new();
     }
     let moved = if up {
@@ -154,7 +164,6 @@ pub(super) fn accept_popup(state: &mut State, run: bool, now: Millis) -> Vec<Eff
             return submit(state, Delivery::Guidance, now);
         }
         Kind::Files if run && popup.query == item.name => {
-            state.composer.mention(&item.name);
             state.composer.popup = None;
             return submit(state, Delivery::Guidance, now);
         }
@@ -164,7 +173,9 @@ pub(super) fn accept_popup(state: &mut State, run: bool, now: Millis) -> Vec<Eff
                 || own.clone().any(|c| c.name == item.name && takes_words(c)),
                 |row| !row.takes.is_empty(),
             );
-            let tail = if run && !takes { "" } else { " " };
+            // What was found by its description is written out first: nobody typed its name.
+            let named = popup.query.is_empty() || !item.marks.is_empty();
+            let tail = if run && !takes && named { "" } else { " " };
             let text = format!("/{}{tail}", item.name);
             state.composer.buffer.replace(popup.token, &text);
             if run && tail.is_empty() {
@@ -179,8 +190,11 @@ pub(super) fn accept_popup(state: &mut State, run: bool, now: Millis) -> Vec<Eff
         Kind::Files => {
             let folder = item.name.ends_with('/');
             let tail = if folder && !run { "" } else { " " };
-            let text = format!("@{}{tail}", item.name);
-            state.composer.mention(&item.name);
+            // The lines that were typed stay: `@file:10-40`.
+            let typed = state.composer.buffer.text().get(popup.token.clone());
+            let lines = typed.and_then(|typed| Some(typed.split_once(':')?.1));
+            let lines = lines.map_or(String::new(), |lines| format!(":{lines}"));
+            let text = format!("@{}{lines}{tail}", item.name);
             state.composer.buffer.replace(popup.token, &text);
         }
     }

@@ -14,6 +14,8 @@ use super::super::state::State;
 use super::{Effect, asks, compose, layers, subagents};
 use crate::protocol::{DiffScope, Millis, NoticeLevel, Op, Phase};
 
+/// Said when text was put aside.
+pub(super) const ASIDE: &str = "Put aside: ↑ brings it back.";
 /// Two presses within this time are a double.
 const DOUBLE_MS: Millis = 500;
 /// A second ctrl+c within this time quits.
@@ -130,6 +132,9 @@ fn text(state: &mut State, key: Key, now: Millis) -> Vec<Effect> {
 pub(super) fn enter(state: &mut State, now: Millis) -> Vec<Effect> {
     if state.composer.popup.is_some() {
         return compose::accept_popup(state, true, now);
+    }
+    if state.composer.open_chip() {
+        return compose::changed(state);
     }
     compose::submit(state, crate::protocol::Delivery::Guidance, now)
 }
@@ -282,7 +287,7 @@ fn cancel(state: &mut State, now: Millis) -> Vec<Effect> {
         return copy_selection(state);
     }
     if state.composer.stash() {
-        state.say(NoticeLevel::Info, "Put aside: ↑ brings it back.", now);
+        state.say(NoticeLevel::Info, ASIDE, now);
         return Vec::new();
     }
     if state.is_running() {

@@ -16,9 +16,10 @@ use super::composer::attach::Picture;
 use super::composer::history::Past;
 use super::composer::offers::Offers;
 use super::input::{Input, Reply};
+use super::picture::way::Brand;
 use super::state::State;
 use super::state::hints::Hints;
-use super::term::guard::PROBED_COLUMNS;
+use super::term::guard::{PROBED_COLUMNS, Question};
 use super::theme::Glyphs;
 use crate::protocol::{Event, Millis, NoticeLevel, Op};
 
@@ -101,6 +102,8 @@ pub enum Effect {
     SaveHints,
     /// Notify: the window has not the focus.
     Notify(String),
+    /// Ask the terminal more: answers come as input.
+    Ask(Question),
 }
 
 /// Changes the state.
@@ -168,6 +171,7 @@ fn input_came(state: &mut State, input: Input, now: Millis) -> Vec<Effect> {
             Vec::new()
         }
         Input::Reply(reply) => {
+            let facts = &mut state.terminal.pictures;
             match reply {
                 Reply::Background(r, g, b) => {
                     state.terminal.background = Some((r, g, b));
@@ -178,9 +182,37 @@ fn input_came(state: &mut State, input: Input, now: Millis) -> Vec<Effect> {
                     if columns != PROBED_COLUMNS {
                         // Signs that take another width than ours would tear every row.
                         state.theme = state.theme.clone().with_glyphs(Glyphs::ASCII);
+                        state.recanvas();
                     }
                 }
-                Reply::Done => {}
+                Reply::Brand(brand) if facts.brand != Brand::Multiplexer => {
+                    facts.brand = brand;
+                    state.recanvas();
+                    if brand == Brand::Placeholders {
+                        return vec![Effect::Ask(Question::Graphics)];
+                    }
+                }
+                Reply::Brand(_) => {}
+                Reply::Graphics => {
+                    facts.kitty = true;
+                    state.recanvas();
+                }
+                Reply::Registers(count) => {
+                    facts.registers = count;
+                    state.recanvas();
+                }
+                Reply::CellPixels(width, height) => {
+                    facts.cell = Some((width, height));
+                    state.recanvas();
+                }
+                Reply::Done { sixel } => {
+                    let asks = sixel && !facts.sixel && facts.brand != Brand::Multiplexer;
+                    facts.sixel = sixel;
+                    state.recanvas();
+                    if asks {
+                        return vec![Effect::Ask(Question::Pixels)];
+                    }
+                }
             }
             Vec::new()
         }

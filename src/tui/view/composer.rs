@@ -33,6 +33,12 @@ pub fn draw(state: &State, area: Rect, buf: &mut Cells) -> Option<Position> {
     } else {
         (theme.glyphs.prompt, theme.accent())
     };
+    let window = window(state, area.height);
+    let (glyph, style) = if window.above > 0 {
+        (theme.glyphs.hidden, theme.dim())
+    } else {
+        (glyph, style)
+    };
     buf.set_stringn(
         area.x + margin,
         area.y,
@@ -53,21 +59,72 @@ pub fn draw(state: &State, area: Rect, buf: &mut Cells) -> Option<Position> {
         }
         return Some(Position::new(left.min(area.right() - 1), area.y));
     }
-    let (row, col) = text(state, inner, buf);
-    let x = (usize::from(left) + col).min(usize::from(area.right()) - 1);
+    let (row, col) = text(state, inner, &window, buf);
+    hidden_rows(state, area, &window, buf);
+    // The `!` of a shell command is the sign before it.
+    let col = if shell && window.above == 0 && row == 0 {
+        col.checked_sub(1).map_or(-2, |col| col as isize)
+    } else {
+        col as isize
+    };
+    let x = usize::from(left).saturating_add_signed(col);
+    let x = x.min(usize::from(area.right()) - 1);
     Some(Position::new(x as u16, area.y + row))
 }
 
-/// Draws the rows around the cursor; gives its row and column.
-fn text(state: &State, area: Rect, buf: &mut Cells) -> (u16, usize) {
-    let buffer = &state.composer.buffer;
+/// What of the text is on screen.
+struct Window {
+    rows: Vec<Line>,
+    /// The cursor's row and column.
+    cursor: (usize, usize),
+    /// Rows hidden above and below.
+    above: usize,
+    below: usize,
+}
+
+fn window(state: &State, height: u16) -> Window {
     let rows = state.composer.rows(state.composer_width());
-    let (row, col) = position(&rows, buffer.cursor());
+    let cursor = position(&rows, state.composer.buffer.cursor());
+    let height = usize::from(height);
+    let above = (cursor.0 + 1).saturating_sub(height);
+    Window {
+        below: rows.len().saturating_sub(above + height),
+        rows,
+        cursor,
+        above,
+    }
+}
+
+/// Says at the right edge how much of a long text is above and below, where it leaves room.
+fn hidden_rows(state: &State, area: Rect, window: &Window, buf: &mut Cells) {
+    let margin = if state.is_narrow() { 0 } else { 2 };
+    let edges = [
+        (window.above, "above", area.y),
+        (window.below, "below", area.bottom().saturating_sub(1)),
+    ];
+    for (count, word, y) in edges.into_iter().filter(|edge| edge.0 > 0) {
+        let rows = if count == 1 { "row" } else { "rows" };
+        let text = format!("  {count} {rows} {word}");
+        let width = text.len() as u16;
+        let x = area.right().saturating_sub(margin + width).max(area.x);
+        let free = (x..area.right()).all(|x| buf[(x, y)].symbol() == " ");
+        if free {
+            buf.set_stringn(x, y, &text, usize::from(width), state.theme.dim());
+        }
+    }
+}
+
+/// Draws the rows around the cursor; gives its row and column.
+fn text(state: &State, area: Rect, window: &Window, buf: &mut Cells) -> (u16, usize) {
+    let buffer = &state.composer.buffer;
+    let (row, col) = window.cursor;
     let height = usize::from(area.height);
-    let first = (row + 1).saturating_sub(height);
+    let first = window.above;
     let selection = state.composer.selection();
-    for (at, line) in rows.iter().skip(first).take(height).enumerate() {
+    for (at, line) in window.rows.iter().skip(first).take(height).enumerate() {
         let text = buffer.text().get(line.range.clone()).unwrap_or_default();
+        let shell = state.composer.is_shell() && at + first == 0;
+        let text = text.get(usize::from(shell)..).unwrap_or_default();
         let y = area.y + at as u16;
         let place = Rect {
             y,

@@ -73,6 +73,7 @@ pub fn draw(state: &mut State, buf: &mut Buffer, now: Millis) -> Drawn {
     let wants = Wants {
         bottom,
         footer: sheet.is_none(),
+        flash: state.flash.is_some(),
         status: status.is_some(),
         queue: queue.len() as u16,
         popup: popup.len() as u16,
@@ -101,7 +102,7 @@ pub fn draw(state: &mut State, buf: &mut Buffer, now: Millis) -> Drawn {
         None => composer::draw(state, places.bottom, buf),
     };
     if let Some(at) = places.footer {
-        footer::row(state).draw(inset(at, margin), buf);
+        footer::draw(state, inset(at, margin), buf);
     }
     let mut animating = animating || moves(state);
     if let Some(top) = state.overlays.last().filter(|_| sheet.is_none()) {
@@ -113,6 +114,18 @@ pub fn draw(state: &mut State, buf: &mut Buffer, now: Millis) -> Drawn {
         } else {
             drawn.cursor = top.draw(state, area, buf, now);
         }
+        // What is said while it is open is said above its footer.
+        if state.flash.is_some() && area.height > 3 {
+            let at = Rect {
+                y: area.bottom() - 2,
+                height: 1,
+                ..area
+            };
+            clear(at, buf);
+            if let Some(row) = footer::flash_rows(state, width).first() {
+                row.draw(inset(at, margin), buf);
+            }
+        }
     }
     drawn.next = next_tick(state, animating, now);
     drawn
@@ -121,6 +134,8 @@ pub fn draw(state: &mut State, buf: &mut Buffer, now: Millis) -> Drawn {
 struct Wants {
     bottom: u16,
     footer: bool,
+    /// A sentence needs the footer's place, also where there is none as a rule.
+    flash: bool,
     status: bool,
     queue: u16,
     popup: u16,
@@ -140,7 +155,8 @@ fn arrange(area: Rect, wants: &Wants) -> Places {
         }
     };
     let tiny = area.height < 8;
-    if wants.footer && !tiny && area.width >= 40 {
+    let footer = (!tiny && area.width >= 40) || (wants.flash && area.height > 4);
+    if wants.footer && footer {
         places.footer = Some(take(1, &mut left));
         take(u16::from(area.height >= 12), &mut left);
     }

@@ -171,7 +171,14 @@ fn working(state: &State, status: &Status, phase: &Phase, now: Millis) -> Row {
         plan.current()
             .map(|(text, at)| (text.to_owned(), format!("{at}/{}", plan.items.len())))
     });
-    let (what, progress) = step.unwrap_or_else(|| (doing(phase).to_owned(), String::new()));
+    let (what, progress) = step.unwrap_or_else(|| {
+        let command = matches!(phase, Phase::Tools).then(|| state.transcript.running());
+        let named = command
+            .flatten()
+            .map(|command| format!("Running {}", shortened(command.as_str(), 40)));
+        let what = named.unwrap_or_else(|| doing(phase).to_owned());
+        (what, String::new())
+    });
     // Under 80 columns the step keeps its first words.
     let what = if state.is_narrow() {
         shortened(&what, 14)
@@ -344,5 +351,8 @@ pub fn context_line(state: &State, gauge: ContextGauge, area: Rect, buf: &mut Bu
             (theme.glyphs.free, theme.dim())
         };
         buf.set_string(area.x + x as u16, area.y, glyph, style);
+    }
+    if state.composer.is_shell() && state.asks.current().is_none() && area.width > 20 {
+        buf.set_string(area.x + 2, area.y, " shell ", theme.amber());
     }
 }

@@ -87,3 +87,53 @@ fn models_are_found_by_words_and_show_what_they_can_cost_and_need() {
     let none = w.run(&["models", "no-such-thing"]).code(1);
     assert!(none.stderr.contains("no-such-thing"), "{}", none.stderr);
 }
+
+/// The `toml` examples of docs/providers.md.
+fn examples() -> Vec<String> {
+    include_str!("../../../docs/providers.md")
+        .split("```toml\n")
+        .skip(1)
+        .filter_map(|rest| Some(rest.split_once("```")?.0.to_owned()))
+        .collect()
+}
+
+#[test]
+fn every_example_of_the_documentation_is_a_configuration_that_works() {
+    let examples = examples();
+    assert!(examples.len() >= 6, "{} examples", examples.len());
+    for example in examples {
+        let table: toml::Table = example.parse().expect("TOML");
+        let providers = table["provider"].as_table().expect("providers");
+        let mut w = World::new();
+        for name in [
+            "ACME_API_KEY",
+            "GATEWAY_KEY",
+            "COMPANY_OPENAI_KEY",
+            "OPENROUTER_API_KEY",
+        ] {
+            w.set(name, "sk-test-0123456789abcdef");
+        }
+        w.set("TEAM", "blue");
+        std::fs::write(w.config().join("config.toml"), &example).expect("written");
+        let settings = w.run(&["config"]).code(0);
+        assert!(settings.stderr.is_empty(), "{example}\n{}", settings.stderr);
+        for (name, provider) in providers {
+            let models = provider.get("model").and_then(toml::Value::as_table);
+            for (model, limits) in models.into_iter().flatten() {
+                let listed = w.run(&["models", "--json", model]).code(0);
+                assert!(listed.stderr.is_empty(), "{example}\n{}", listed.stderr);
+                let rows: serde_json::Value = serde_json::from_str(&listed.stdout).expect("JSON");
+                let wanted = format!("{name}/{model}");
+                let row = rows
+                    .as_array()
+                    .and_then(|rows| rows.iter().find(|row| row["model"] == wanted.as_str()))
+                    .unwrap_or_else(|| panic!("{wanted} is not offered: {rows}"));
+                assert_eq!(
+                    row["context"].as_i64(),
+                    limits.get("context").and_then(toml::Value::as_integer),
+                    "{row}"
+                );
+            }
+        }
+    }
+}

@@ -4,6 +4,7 @@ mod doctor;
 mod exec;
 mod keys;
 mod output;
+mod proxies;
 mod safety;
 mod stored;
 mod switch;

@@ -2,6 +2,7 @@
 
 #![expect(clippy::expect_used, reason = "a test fails by panicking")]
 
+mod secure;
 mod server;
 
 use std::sync::Arc;

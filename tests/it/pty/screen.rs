@@ -163,7 +163,7 @@ fn each_frame_is_one_synchronized_update_and_idle_is_silence() {
         );
         let mut rest = after;
         // Outside frames only whole OSC strings and the questions at the start.
-        for known in ["\x1b]11;?\x1b\\", "\x1b[?u", "\x1b[c"] {
+        for known in ["\x1b]11;?\x1b\\", "\x1b[?u", "\x1b[>0q", "\x1b[c"] {
             rest = rest.strip_prefix(known).unwrap_or(rest);
         }
         while let Some(osc) = rest.strip_prefix("\x1b]") {
@@ -173,7 +173,7 @@ fn each_frame_is_one_synchronized_update_and_idle_is_silence() {
                 .expect("a whole OSC");
             rest = osc.split_at(end).1;
         }
-        for known in ["\x1b]11;?\x1b\\", "\x1b[?u", "\x1b[c"] {
+        for known in ["\x1b]11;?\x1b\\", "\x1b[?u", "\x1b[>0q", "\x1b[c"] {
             rest = rest.strip_prefix(known).unwrap_or(rest);
         }
         assert_eq!(rest, "", "something is drawn outside a frame");

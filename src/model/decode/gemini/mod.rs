@@ -7,7 +7,7 @@ mod partial;
 
 use serde::Deserialize;
 use serde::de::IgnoredAny;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use self::partial::Partial;
 use super::decoder::{Event, WireDecoder};
@@ -100,18 +100,23 @@ impl WireDecoder for Gemini {
             return Ok(());
         }
         let value: Value = serde_json::from_str(event.data)?;
-        if let Value::Array(chunks) = &value {
-            for chunk in chunks {
-                self.chunk(chunk, out);
-            }
-        } else {
-            self.chunk(&value, out);
-        }
+        self.value(event.name, &value, out);
         Ok(())
     }
 
+    fn value(&mut self, name: Option<&str>, value: &Value, out: &mut Out) {
+        match value {
+            Value::Array(chunks) => chunks.iter().for_each(|chunk| self.value(name, chunk, out)),
+            // Google's own command-line tool and some gateways are given each chunk in a wrapper
+            wrapped if wrapped["response"].is_object() => {
+                self.value(name, &wrapped["response"], out);
+            }
+            chunk => self.chunk(name, chunk, out),
+        }
+    }
+
     fn whole(&mut self, body: Value, out: &mut Out) {
-        self.chunk(&body, out);
+        self.value(None, &body, out);
     }
 
     fn done(&mut self, _out: &mut Out) {}
@@ -157,7 +162,7 @@ impl Gemini {
         true
     }
 
-    fn chunk(&mut self, value: &Value, out: &mut Out) {
+    fn chunk(&mut self, name: Option<&str>, value: &Value, out: &mut Out) {
         let candidate = json::items(value, "candidates")
             .iter()
             .find(|candidate| json::number(candidate, "index").unwrap_or(0) == 0);
@@ -165,7 +170,9 @@ impl Gemini {
             for part in json::items(&candidate["content"], "parts") {
                 self.part(part, out);
             }
-            if let Some(reason) = json::text(candidate, "finishReason") {
+            let reason = json::text(candidate, "finishReason");
+            // the enum's zero, which older servers write into every chunk
+            if let Some(reason) = reason.filter(|said| *said != "FINISH_REASON_UNSPECIFIED") {
                 self.reason = Some(reason.to_owned());
             }
         }
@@ -184,17 +191,31 @@ impl Gemini {
             };
             self.count(counts, out);
         }
-        if json::some(value, "error").is_some() {
+        let is_error = name == Some("error")
+            || error::has_error(value)
+            || (value.get("candidates").is_none() && error::is_error(value));
+        if is_error {
             out.fail(error::in_stream(value));
         }
     }
 
     fn part(&mut self, part: &Value, out: &mut Out) {
-        let signature = json::text(part, "thoughtSignature");
+        let signature = ["thoughtSignature", "thought_signature"]
+            .iter()
+            .find_map(|key| json::text(part, key));
+        // a signature alone stands for an empty text
+        let bare = |map: &Map<String, Value>| {
+            let mut keys = map.keys().map(String::as_str);
+            keys.all(|key| matches!(key, "thought" | "thoughtSignature" | "thought_signature"))
+        };
+        let text = part
+            .get("text")
+            .and_then(Value::as_str)
+            .or_else(|| part.as_object().filter(|map| bare(map)).map(|_| ""));
         if let Some(call) = json::some(part, "functionCall") {
             self.end_block(out);
             self.function_call(call, signature, out);
-        } else if let Some(text) = part.get("text").and_then(Value::as_str) {
+        } else if let Some(text) = text {
             let thought = part.get("thought") == Some(&Value::Bool(true));
             self.text(text, thought, out);
             if let Some(signature) = signature {
@@ -325,7 +346,7 @@ impl Gemini {
 }
 
 fn finish(raw: &str) -> Finish {
-    match raw {
+    match raw.to_ascii_uppercase().as_str() {
         "STOP" => Finish::Stop,
         "MAX_TOKENS" => Finish::Length,
         "SAFETY"

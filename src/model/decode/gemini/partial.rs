@@ -2,6 +2,7 @@
 
 use serde_json::{Map, Value};
 
+use crate::model::arguments;
 use crate::model::decode::json;
 
 /// Arguments under way.
@@ -46,10 +47,25 @@ impl Partial {
         !self.unfinished && !self.broken
     }
 
-    /// Takes `args`, whole members of the arguments.
+    /// Takes `args`, whole members of the arguments; also as JSON in a text, which gateways make of it.
     pub(super) fn take_whole(&mut self, args: &Value) {
-        if let (Some(map), Some(args)) = (self.value.as_object_mut(), args.as_object()) {
-            map.extend(args.iter().map(|(key, value)| (key.clone(), value.clone())));
+        let given = match args {
+            Value::Object(map) => map.clone(),
+            Value::String(text) => match arguments::parse(text) {
+                Ok(Value::Object(map)) => map,
+                _ => {
+                    self.broken = true;
+                    return;
+                }
+            },
+            Value::Null => return,
+            _ => {
+                self.broken = true;
+                return;
+            }
+        };
+        if let Some(map) = self.value.as_object_mut() {
+            map.extend(given);
         }
     }
 

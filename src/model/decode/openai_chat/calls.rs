@@ -43,12 +43,22 @@ impl<'a> Fragment<'a> {
         let object = |value: &&Value| value.as_object().is_some_and(|map| !map.is_empty());
         Self {
             index: json::number(said, "index"),
-            id: json::text(said, "id"),
+            id: json::text(said, "id").or_else(|| json::text(said, "tool_call_id")),
             name: json::text(function, "name"),
             arguments: json::text(function, "arguments"),
             object: function.get("arguments").filter(object),
             extra: json::some(said, "extra_content"),
         }
+    }
+
+    /// The arguments, if they are all there.
+    fn whole(&self) -> Option<String> {
+        let given = match (self.arguments, self.object) {
+            (Some(text), _) => text.trim().to_owned(),
+            (None, object) => object?.to_string(),
+        };
+        let is_whole = serde_json::from_str::<Value>(&given).is_ok_and(|all| all.is_object());
+        is_whole.then_some(given)
     }
 
     /// The fragment of the fast path.
@@ -78,8 +88,14 @@ pub(super) struct FastCall<'a> {
     id: Option<Text<'a>>,
     #[serde(borrow)]
     function: Option<FastFunction<'a>>,
-    /// Where this is, the slow path must look.
-    pub(super) extra_content: Option<IgnoredAny>,
+    extra_content: Option<IgnoredAny>,
+}
+
+impl FastCall<'_> {
+    /// True if there is nothing in it that only the slow path reads.
+    pub(super) const fn is_plain(&self) -> bool {
+        self.extra_content.is_none() && self.function.is_some()
+    }
 }
 
 #[derive(Deserialize)]
@@ -101,7 +117,7 @@ impl Calls {
         let Fragment {
             index, id, name, ..
         } = *fragment;
-        let at = self.find(index, id, name).unwrap_or_else(|| {
+        let at = self.find(fragment).unwrap_or_else(|| {
             self.list.push(Call::new(out));
             self.list.len() - 1
         });
@@ -116,7 +132,7 @@ impl Calls {
         if let Some(arguments) = fragment.arguments {
             call.grow(arguments, out);
         }
-        if let Some(arguments) = fragment.object.filter(|_| call.raw.is_empty()) {
+        if let Some(arguments) = fragment.object.filter(|_| call.is_bare()) {
             call.grow(&arguments.to_string(), out);
         }
         if call.is_whole() && call.id.is_some() {
@@ -128,7 +144,10 @@ impl Calls {
     }
 
     /// The call that a fragment continues; none if it begins one.
-    fn find(&self, index: Option<u64>, id: Option<&str>, name: Option<&str>) -> Option<usize> {
+    fn find(&self, fragment: &Fragment<'_>) -> Option<usize> {
+        let Fragment {
+            index, id, name, ..
+        } = *fragment;
         let last = self.list.len().checked_sub(1);
         let found = match (index, id) {
             (Some(index), _) => self.by_index.get(&index).copied(),
@@ -142,18 +161,27 @@ impl Calls {
         let call = &self.list[found];
         let other_id = id.is_some() && call.id.is_some() && call.id.as_deref() != id;
         let had_all = call.is_ended() || call.is_whole() || call.raw.trim() == "{}";
-        let another = name.is_some() && (other_id || (id.is_none() && had_all));
+        // some servers give all calls the same id; the same call once more is none
+        let brings_all = fragment.whole().is_some_and(|all| all != call.raw.trim());
+        let another = name.is_some() && (other_id || (had_all && (id.is_none() || brings_all)));
         (!another).then_some(found)
     }
 
-    /// The server gave a reason for the end: calls are complete, unless the limit or a filter cut them.
+    /// The server gave a reason for the end, but may not have said everything: some give one with every
+    /// chunk, or before the arguments. What is whole is complete.
+    pub(super) fn settle_whole(&mut self, out: &mut Out) {
+        for call in &mut self.list[self.settled..] {
+            if call.is_json() {
+                call.end(out);
+            }
+        }
+    }
+
+    /// The answer has ended with this reason: calls are complete, unless the limit or a filter cut them.
     pub(super) fn settle(&mut self, reason: Finish, out: &mut Out) {
         for call in &mut self.list[self.settled..] {
-            let cut = match reason {
-                Finish::Stop | Finish::ToolCalls | Finish::Other => false,
-                _ => serde_json::from_str::<Value>(&call.raw).is_err(),
-            };
-            if cut {
+            let complete = matches!(reason, Finish::Stop | Finish::ToolCalls | Finish::Other);
+            if !complete && !call.is_json() {
                 call.refuse(out);
             } else {
                 call.end(out);

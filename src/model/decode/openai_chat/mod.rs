@@ -1,52 +1,38 @@
 //! OpenAI Chat Completions and its dialects → deltas.
 //!
 //! One decoder for all servers that speak it: nothing here asks who the server is, every oddity is
-//! known by what it looks like. `calls` finds out which call a fragment belongs to, `thoughts` where
-//! reasoning hides, `usage` what was counted.
+//! known by what it looks like. `calls` finds out which call a fragment belongs to, `blocks` which text
+//! grows, `thoughts` where reasoning hides, `usage` what was counted.
 
+mod blocks;
 mod calls;
 mod thoughts;
 mod usage;
 
 use serde::Deserialize;
 use serde::de::IgnoredAny;
-use serde_json::{Value, json};
+use serde_json::Value;
 
+use self::blocks::Blocks;
 use self::calls::{Calls, FastCall, Fragment};
-use self::thoughts::{Details, Source, Tags};
 use super::decoder::{Event, WireDecoder};
 use super::json::{self, Text};
 use super::out::Out;
+use crate::model::delta::Usage;
 use crate::model::error;
 use crate::protocol::Finish;
 
 /// State of one answer.
 #[derive(Debug, Default)]
 pub(super) struct OpenaiChat {
-    open: Open,
-    tags: Tags,
-    /// Where the visible reasoning comes from; the same text often comes twice.
-    source: Option<Source>,
+    blocks: Blocks,
     calls: Calls,
+    /// What was counted so far.
+    usage: Usage,
     /// The last reason that was given.
     reason: Option<String>,
     /// True once `[DONE]` was seen.
     done: bool,
-}
-
-/// The block that grows.
-#[derive(Debug, Default)]
-enum Open {
-    #[default]
-    Nothing,
-    Text(u32),
-    Refusal(u32),
-    Reasoning {
-        block: u32,
-        field: &'static str,
-        details: Details,
-        extra: Option<Value>,
-    },
 }
 
 /// The frequent chunk, read without building a tree: text, reasoning, pieces of calls.
@@ -79,6 +65,11 @@ struct FastDelta<'a> {
     reasoning: Option<Text<'a>>,
     reasoning_text: Option<IgnoredAny>,
     reasoning_details: Option<IgnoredAny>,
+    reasoning_opaque: Option<IgnoredAny>,
+    thinking: Option<IgnoredAny>,
+    thinking_blocks: Option<IgnoredAny>,
+    thinking_content: Option<IgnoredAny>,
+    thought: Option<IgnoredAny>,
     refusal: Option<IgnoredAny>,
     #[serde(borrow)]
     tool_calls: Option<Vec<FastCall<'a>>>,
@@ -95,8 +86,15 @@ impl WireDecoder for OpenaiChat {
             return Ok(());
         }
         let value: Value = serde_json::from_str(event.data)?;
-        self.chunk(event.name, &value, out);
+        self.value(event.name, &value, out);
         Ok(())
+    }
+
+    fn value(&mut self, name: Option<&str>, value: &Value, out: &mut Out) {
+        match value {
+            Value::Array(chunks) => chunks.iter().for_each(|chunk| self.chunk(name, chunk, out)),
+            chunk => self.chunk(name, chunk, out),
+        }
     }
 
     fn whole(&mut self, body: Value, out: &mut Out) {
@@ -115,7 +113,7 @@ impl WireDecoder for OpenaiChat {
         if self.reason.is_some() && out.failure.is_none() {
             self.complete(out);
         }
-        self.close(out);
+        self.blocks.close(out);
         self.calls.cut(out);
     }
 }
@@ -133,12 +131,17 @@ impl OpenaiChat {
             &choice.error,
             &delta.reasoning_text,
             &delta.reasoning_details,
+            &delta.reasoning_opaque,
+            &delta.thinking,
+            &delta.thinking_blocks,
+            &delta.thinking_content,
+            &delta.thought,
             &delta.refusal,
             &delta.function_call,
             &delta.extra_content,
         ];
         let calls = delta.tool_calls.as_deref().unwrap_or_default();
-        let plain = calls.iter().all(|call| call.extra_content.is_none());
+        let plain = calls.iter().all(FastCall::is_plain);
         if choice.index.unwrap_or(0) != 0 || !plain || more.iter().any(|field| field.is_some()) {
             return false;
         }
@@ -147,12 +150,12 @@ impl OpenaiChat {
             ("reasoning", &delta.reasoning),
         ] {
             if let Some(text) = field.as_ref().filter(|text| !text.as_str().is_empty()) {
-                self.field_reasoning(name, text.as_str(), out);
+                self.blocks.field_reasoning(name, text.as_str(), out);
                 break;
             }
         }
         if let Some(text) = &delta.content {
-            self.content(text.as_str(), out);
+            self.blocks.content(text.as_str(), out);
         }
         self.take_calls(calls.iter().map(Fragment::of_fast), out);
         true
@@ -160,7 +163,8 @@ impl OpenaiChat {
 
     fn chunk(&mut self, name: Option<&str>, value: &Value, out: &mut Out) {
         if let Some(usage) = usage::of_chunk(value) {
-            out.usage(usage);
+            self.usage = usage::newer(self.usage, usage);
+            out.usage(self.usage);
         }
         let choice = json::items(value, "choices")
             .iter()
@@ -168,18 +172,13 @@ impl OpenaiChat {
         if let Some(choice) = choice {
             self.choice(choice, out);
         }
-        let told = ["error", "detail"]
-            .iter()
-            .any(|key| json::some(value, key).is_some());
-        // MiniMax: 0 is success
-        let base = json::number(value, "base_resp.status_code").unwrap_or(0);
         let is_error = name == Some("error")
-            || base > 0
-            || json::text(value, "object") == Some("error")
-            || (told && (choice.is_none() || json::some(value, "error").is_some()));
+            || error::has_error(value)
+            || error::has_base_error(value)
+            || (choice.is_none() && error::is_error(value));
         if is_error {
             out.fail(error::in_stream(value));
-        } else if let Some(choice) = choice.filter(|choice| json::some(choice, "error").is_some()) {
+        } else if let Some(choice) = choice.filter(|choice| error::has_error(choice)) {
             out.fail(error::in_stream(choice));
         } else if let Some(failure) = choice
             .and_then(|choice| json::text(choice, "finish_reason"))
@@ -190,215 +189,56 @@ impl OpenaiChat {
     }
 
     fn choice(&mut self, choice: &Value, out: &mut Out) {
-        // `message` beside `delta` repeats the whole text so far; alone it is a whole answer
-        if let Some(delta) = json::some(choice, "delta").or_else(|| choice.get("message")) {
-            self.reasoning(delta, out);
-            self.message_extra(delta, out);
-            match delta.get("content") {
-                Some(Value::String(text)) if is_thought(delta) => {
-                    self.grow_reasoning("think", text, out);
-                }
-                Some(Value::String(text)) => self.content(text, out),
-                Some(Value::Array(items)) => self.content_items(items, out),
-                _ => {}
-            }
-            if let Some(text) = json::text(delta, "refusal") {
-                self.refusal(text, out);
-            }
-            let old = json::some(delta, "function_call").filter(|call| call.is_object());
-            let lone = json::some(delta, "tool_calls").filter(|call| call.is_object());
-            let calls = json::items(delta, "tool_calls")
-                .iter()
-                .chain(lone)
-                .chain(old);
-            self.take_calls(calls.map(Fragment::of_value), out);
+        // `message` beside or after deltas repeats the whole text; alone it is a whole answer
+        let whole = choice
+            .get("message")
+            .filter(|_| !self.blocks.spoke() && !self.calls.any());
+        if let Some(delta) = json::some(choice, "delta").or(whole) {
+            self.delta(delta, out);
+        } else if let Some(text) = json::text(choice, "text") {
+            self.blocks.content(text, out);
         }
-        if let Some(reason) = json::text(choice, "finish_reason") {
+        if let Some(reason) = json::text(choice, "finish_reason").filter(|said| *said != "null") {
             self.reason = Some(reason.to_owned());
-            self.calls.settle(finish(reason), out);
+            self.calls.settle_whole(out);
         }
+    }
+
+    fn delta(&mut self, delta: &Value, out: &mut Out) {
+        self.blocks.reasoning(delta, out);
+        self.blocks.message_extra(delta, out);
+        match delta.get("content") {
+            Some(Value::String(text)) if is_thought(delta) => {
+                self.blocks.grow_reasoning("think", text, out);
+            }
+            Some(Value::String(text)) => self.blocks.content(text, out),
+            Some(Value::Array(items)) => self.blocks.content_items(items, out),
+            Some(item @ Value::Object(_)) => {
+                self.blocks.content_items(std::slice::from_ref(item), out);
+            }
+            _ => {}
+        }
+        if let Some(text) = json::text(delta, "refusal") {
+            self.blocks.refusal(text, out);
+        }
+        let old = json::some(delta, "function_call").filter(|call| call.is_object());
+        let lone = json::some(delta, "tool_calls").filter(|call| call.is_object());
+        let calls = json::items(delta, "tool_calls")
+            .iter()
+            .chain(lone)
+            .chain(old);
+        self.take_calls(calls.map(Fragment::of_value), out);
     }
 
     fn take_calls<'a, F: Iterator<Item = Fragment<'a>>>(&mut self, calls: F, out: &mut Out) {
         for call in calls {
-            self.close(out);
+            self.blocks.close(out);
             self.calls.take(&call, out);
         }
     }
 
-    fn content(&mut self, text: &str, out: &mut Out) {
-        if text.is_empty() {
-            return;
-        }
-        if self.tags.is_idle() {
-            self.text(text, out);
-            return;
-        }
-        for (thought, piece) in self.tags.feed(text) {
-            if thought {
-                self.grow_reasoning("think", &piece, out);
-            } else {
-                self.text(&piece, out);
-            }
-        }
-    }
-
-    fn content_items(&mut self, items: &[Value], out: &mut Out) {
-        for item in items {
-            if let Some(thinking) = item.get("thinking") {
-                let text = json::joined_text(thinking);
-                if !text.is_empty() {
-                    self.grow_reasoning("thinking", &text, out);
-                }
-            } else {
-                self.content(&json::joined_text(item), out);
-            }
-        }
-    }
-
-    fn text(&mut self, text: &str, out: &mut Out) {
-        let block = if let Open::Text(block) = self.open {
-            block
-        } else {
-            self.end_block(out);
-            let block = out.block();
-            self.open = Open::Text(block);
-            block
-        };
-        out.text(block, text);
-    }
-
-    fn refusal(&mut self, text: &str, out: &mut Out) {
-        let block = if let Open::Refusal(block) = self.open {
-            block
-        } else {
-            self.end_block(out);
-            let block = out.block();
-            self.open = Open::Refusal(block);
-            block
-        };
-        out.text(block, text);
-    }
-
-    /// Reasoning of a chunk: visible text from the first field that has any, details to be sent back.
-    fn reasoning(&mut self, delta: &Value, out: &mut Out) {
-        let details = json::items(delta, "reasoning_details");
-        let said = ["reasoning_content", "reasoning", "reasoning_text"]
-            .iter()
-            .find_map(|field| json::text(delta, field).map(|text| (*field, text)));
-        if let Some((field, text)) = said {
-            self.field_reasoning(field, text, out);
-        } else if self.source != Some(Source::Field) {
-            let text = thoughts::detail_text(details);
-            if !text.is_empty() {
-                self.source = Some(Source::Details);
-                self.grow_reasoning("reasoning_details", &text, out);
-            }
-        }
-        if !details.is_empty() {
-            self.open_reasoning("", out);
-            if let Open::Reasoning { details: kept, .. } = &mut self.open {
-                kept.take(details);
-            }
-        }
-    }
-
-    fn field_reasoning(&mut self, field: &'static str, text: &str, out: &mut Out) {
-        if self.source == Some(Source::Details) {
-            return;
-        }
-        self.source = Some(Source::Field);
-        self.grow_reasoning(field, text, out);
-    }
-
-    fn grow_reasoning(&mut self, field: &'static str, text: &str, out: &mut Out) {
-        let block = self.open_reasoning(field, out);
-        if !text.is_empty() {
-            out.reasoning(block, text);
-        }
-    }
-
-    /// The open reasoning block, or a new one; `field` counts for a block that has none yet.
-    fn open_reasoning(&mut self, field: &'static str, out: &mut Out) -> u32 {
-        if !matches!(self.open, Open::Reasoning { .. }) {
-            self.end_block(out);
-            let block = out.block();
-            out.reasoning(block, "");
-            self.open = Open::Reasoning {
-                block,
-                field,
-                details: Details::default(),
-                extra: None,
-            };
-        }
-        match &mut self.open {
-            Open::Reasoning {
-                block, field: f, ..
-            } => {
-                if f.is_empty() {
-                    *f = field;
-                }
-                *block
-            }
-            _ => 0,
-        }
-    }
-
-    /// `extra_content` of the message itself (Gemini puts a thought signature of text there).
-    fn message_extra(&mut self, delta: &Value, out: &mut Out) {
-        let extra = delta
-            .get("extra_content")
-            .filter(|extra| extra.pointer("/google/thought_signature").is_some());
-        if let Some(said) = extra {
-            self.open_reasoning("", out);
-            if let Open::Reasoning { extra, .. } = &mut self.open {
-                *extra = Some(said.clone());
-            }
-        }
-    }
-
-    /// Ends the block that grows.
-    fn end_block(&mut self, out: &mut Out) {
-        match std::mem::take(&mut self.open) {
-            Open::Nothing => {}
-            Open::Text(block) => out.end(block, None),
-            Open::Refusal(block) => {
-                out.end(
-                    block,
-                    Some(json!({"wire": "openai-chat", "type": "refusal"})),
-                );
-            }
-            Open::Reasoning {
-                block,
-                field,
-                details,
-                extra,
-            } => {
-                let mut provider =
-                    json!({"wire": "openai-chat", "type": "reasoning", "field": field});
-                if let Some(details) = details.into_value() {
-                    provider["reasoning_details"] = details;
-                }
-                if let Some(extra) = extra {
-                    provider["extra_content"] = extra;
-                }
-                out.end(block, Some(provider));
-            }
-        }
-    }
-
-    /// Gives out what was held back and ends the block that grows.
-    fn close(&mut self, out: &mut Out) {
-        match self.tags.flush() {
-            Some((true, held)) => self.grow_reasoning("think", &held, out),
-            Some((false, held)) => self.text(&held, out),
-            None => {}
-        }
-        self.end_block(out);
-    }
-
     fn complete(&mut self, out: &mut Out) {
-        self.close(out);
+        self.blocks.close(out);
         let raw = self.reason.clone().unwrap_or_default();
         let reason = match finish(&raw) {
             Finish::Other if self.reason.is_none() && self.calls.any() => Finish::Stop,

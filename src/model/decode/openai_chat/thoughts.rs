@@ -13,12 +13,35 @@ pub(super) enum Source {
     Details,
 }
 
-/// The visible text in details.
+/// Fields with the text of reasoning, with what the decoder's table calls them. Those that only few
+/// servers have do not go back.
+const FIELDS: [(&str, &str); 6] = [
+    ("reasoning_content", "reasoning_content"),
+    ("reasoning", "reasoning"),
+    ("reasoning_text", "reasoning_text"),
+    ("thinking", "think"),
+    ("thinking_content", "think"),
+    ("thought", "think"),
+];
+
+/// The text of the first field that has any, with the field's name. An object instead of a text is read
+/// too, but does not go back.
+pub(super) fn field_text(delta: &Value) -> Option<(&'static str, String)> {
+    FIELDS.iter().find_map(|(key, name)| {
+        let said = delta.get(key)?;
+        let name = if said.is_string() { name } else { "think" };
+        Some((name, json::joined_text(said))).filter(|(_, text)| !text.is_empty())
+    })
+}
+
+/// The visible text in details or thinking blocks.
 pub(super) fn detail_text(details: &[Value]) -> String {
-    details
-        .iter()
-        .filter_map(|detail| json::text(detail, "text").or_else(|| json::text(detail, "summary")))
-        .collect()
+    let text = |detail| {
+        ["text", "summary", "thinking"]
+            .iter()
+            .find_map(|key| json::text(detail, key))
+    };
+    details.iter().filter_map(text).collect()
 }
 
 /// Details as they must go back: fragments of one entry joined again.
@@ -45,8 +68,12 @@ impl Details {
 /// True if `next` is a further piece of `last`: the same kind of text under the same index.
 fn continues(last: &Value, next: &Value) -> bool {
     let kind = json::text(next, "type");
-    let is_text = matches!(kind, Some("reasoning.text" | "reasoning.summary"));
-    let ended = json::text(last, "signature").is_some() && json::text(next, "text").is_some();
+    let is_text = matches!(
+        kind,
+        Some("reasoning.text" | "reasoning.summary" | "thinking")
+    );
+    let more = json::text(next, "text").or_else(|| json::text(next, "thinking"));
+    let ended = json::text(last, "signature").is_some() && more.is_some();
     is_text && !ended && json::text(last, "type") == kind && last.get("index") == next.get("index")
 }
 
@@ -57,11 +84,11 @@ fn join(last: &mut Value, next: &Value) {
     for (key, value) in next {
         match (last.get_mut(key), value) {
             (Some(Value::String(old)), Value::String(more))
-                if key == "text" || key == "summary" =>
+                if matches!(key.as_str(), "text" | "summary" | "thinking") =>
             {
                 old.push_str(more);
             }
-            (Some(old), value) if old.is_null() => *old = value.clone(),
+            (Some(old), value) if old.is_null() || old == "" => *old = value.clone(),
             (Some(_), _) => {}
             (None, value) => {
                 let _old: Option<Value> = last.insert(key.clone(), value.clone());
@@ -87,7 +114,14 @@ enum TagState {
     Idle,
 }
 
-const TAGS: [(&str, &str); 2] = [("<think>", "</think>"), ("<thought>", "</thought>")];
+const TAGS: [(&str, &str); 5] = [
+    ("<think>", "</think>"),
+    ("<thought>", "</thought>"),
+    ("<thinking>", "</thinking>"),
+    // Mistral's reasoning models on servers that do not take it apart, and Seed's
+    ("[THINK]", "[/THINK]"),
+    ("<seed:think>", "</seed:think>"),
+];
 
 /// White space before a tag, in bytes, that is still waited for.
 const MAX_INDENT: usize = 64;

@@ -19,10 +19,31 @@ pub(super) fn of_chunk(chunk: &Value) -> Option<Usage> {
         .map(counts)
 }
 
+/// What is known after this chunk: what it leaves out was said before, and zeros after real counts are
+/// placeholders.
+pub(super) fn newer(old: Usage, new: Usage) -> Usage {
+    let nothing = |count: Option<u64>| count.unwrap_or(0) == 0;
+    if nothing(new.input) && nothing(new.output) && nothing(new.cache_read) {
+        return Usage {
+            input: old.input.or(new.input),
+            output: old.output.or(new.output),
+            ..old
+        };
+    }
+    Usage {
+        input: new.input.or(old.input),
+        output: new.output.or(old.output),
+        reasoning: new.reasoning.or(old.reasoning),
+        cache_read: new.cache_read.or(old.cache_read),
+        cache_write: new.cache_write.or(old.cache_write),
+    }
+}
+
 fn counts(said: &Value) -> Usage {
     let first = |paths: &[&str]| paths.iter().find_map(|path| json::number(said, path));
     let cache_read = first(&[
         "prompt_tokens_details.cached_tokens",
+        "input_tokens_details.cached_tokens",
         "prompt_cache_hit_tokens",
         "cached_tokens",
         "cache_read_input_tokens",
@@ -34,10 +55,11 @@ fn counts(said: &Value) -> Usage {
     ]);
     let reasoning = first(&[
         "completion_tokens_details.reasoning_tokens",
+        "output_tokens_details.reasoning_tokens",
         "reasoning_tokens",
     ]);
-    let prompt = json::number(said, "prompt_tokens");
-    let completion = json::number(said, "completion_tokens");
+    let prompt = first(&["prompt_tokens", "input_tokens"]);
+    let completion = first(&["completion_tokens", "output_tokens"]);
     let apart = match (
         prompt,
         completion,

@@ -29,18 +29,33 @@ pub(super) enum PartKind {
     Refusal,
 }
 
-/// The part that an event of this type speaks of.
-pub(super) fn place(kind: &str, part: u64) -> Place {
-    let of = match kind {
-        "response.output_text.delta" | "response.output_text.done" => PartKind::Text,
-        "response.refusal.delta" | "response.refusal.done" => PartKind::Refusal,
-        "response.reasoning_text.delta" | "response.reasoning_text.done" => PartKind::Thought,
-        "response.reasoning_summary_text.delta" | "response.reasoning_summary_text.done" => {
-            PartKind::Summary
-        }
-        _ => PartKind::Arguments,
+/// The part that an event of this type speaks of; none if it speaks of no part that is kept.
+pub(super) fn place(kind: &str, part: u64) -> Option<Place> {
+    let name = kind.strip_prefix("response.")?;
+    let name = name
+        .strip_suffix(".delta")
+        .or_else(|| name.strip_suffix(".done"))?;
+    let of = match name {
+        "output_text" => PartKind::Text,
+        "refusal" => PartKind::Refusal,
+        // the second of each is what older servers say
+        "reasoning_text" | "reasoning" => PartKind::Thought,
+        "reasoning_summary_text" | "reasoning_summary" => PartKind::Summary,
+        "function_call_arguments" | "custom_tool_call_input" => PartKind::Arguments,
+        _ => return None,
     };
-    (of, part)
+    Some((of, part))
+}
+
+/// What an event that ends a whole part says: the event that would have ended its text, and the text.
+pub(super) fn part_text<'v>(event: &str, part: &'v Value) -> (&'static str, Option<&'v str>) {
+    let key = match json::text(part, "type") {
+        Some("refusal") => return ("response.refusal.done", json::text(part, "refusal")),
+        Some("reasoning_text") => "response.reasoning_text.done",
+        _ if event.contains("summary") => "response.reasoning_summary_text.done",
+        _ => "response.output_text.done",
+    };
+    (key, json::text(part, "text"))
 }
 
 /// One item.
@@ -51,6 +66,12 @@ pub(super) struct Item {
     parts: BTreeMap<Place, u32>,
     /// The block that is still open.
     open: Option<(Place, u32)>,
+    /// The server's id of it.
+    id: Option<String>,
+    /// Arguments or input that came with the announcement.
+    given: String,
+    /// True once the input of a custom call was said to be whole.
+    whole_input: bool,
     done: bool,
 }
 
@@ -71,24 +92,74 @@ impl Item {
             kind,
             parts: BTreeMap::new(),
             open: None,
+            id: None,
+            given: String::new(),
+            whole_input: false,
             done: false,
         }
     }
 
-    /// A message of which the start was not seen.
-    pub(super) const fn message() -> Self {
-        Self::new(Kind::Message)
+    /// An item of which the start was not seen, for this part of it; none for calls, which cannot run
+    /// without a name.
+    pub(super) const fn unannounced(part: PartKind) -> Option<Self> {
+        match part {
+            PartKind::Arguments => None,
+            PartKind::Summary | PartKind::Thought => Some(Self::new(Kind::Reasoning)),
+            PartKind::Text | PartKind::Refusal => Some(Self::new(Kind::Message)),
+        }
     }
 
-    /// Reasoning of which the start was not seen.
-    pub(super) const fn reasoning() -> Self {
-        Self::new(Kind::Reasoning)
+    /// The server's id of it.
+    pub(super) fn id(&self) -> Option<&str> {
+        self.id.as_deref()
+    }
+
+    /// True if it can have such a part.
+    pub(super) const fn takes(&self, part: PartKind) -> bool {
+        matches!(
+            (&self.kind, part),
+            (Kind::Message, PartKind::Text | PartKind::Refusal)
+                | (Kind::Reasoning, PartKind::Summary | PartKind::Thought)
+                | (Kind::Call(_) | Kind::Custom(_), PartKind::Arguments)
+        )
+    }
+
+    /// True if what is said is of the same kind.
+    pub(super) fn is_kind(&self, said: &Value) -> bool {
+        let kind = json::text(said, "type").unwrap_or("");
+        match self.kind {
+            Kind::Message => kind == "message",
+            Kind::Reasoning => kind == "reasoning",
+            Kind::Call(_) => kind == "function_call",
+            Kind::Custom(_) => kind == "custom_tool_call",
+            Kind::Opaque => !matches!(
+                kind,
+                "message" | "reasoning" | "function_call" | "custom_tool_call"
+            ),
+        }
+    }
+
+    /// True if what is said is certainly about this very item.
+    pub(super) fn is(&self, said: &Value) -> bool {
+        let same = |ours: Option<&str>, theirs: Option<&str>| ours.is_some() && ours == theirs;
+        let call_id = match &self.kind {
+            Kind::Call(call) | Kind::Custom(call) => call.id.as_deref(),
+            _ => None,
+        };
+        self.is_kind(said)
+            && (same(call_id, json::text(said, "call_id"))
+                || same(self.id(), json::text(said, "id")))
+    }
+
+    /// True if it is a call that has not ended.
+    pub(super) const fn is_open_call(&self) -> bool {
+        matches!(&self.kind, Kind::Call(call) | Kind::Custom(call) if !call.is_ended())
     }
 
     /// An item that the server announced.
     pub(super) fn begin(said: &Value, out: &mut Out) -> Self {
         let kind = json::text(said, "type").unwrap_or("");
-        Self::new(match kind {
+        let mut item = Self::new(match kind {
             "message" => {
                 if let Some(phase) = json::some(said, "phase") {
                     let mut provider = json!(
@@ -118,7 +189,10 @@ impl Item {
                 }
             }
             _ => Kind::Opaque,
-        })
+        });
+        item.id = json::text(said, "id").map(str::to_owned);
+        item.given = arguments_in(said);
+        item
     }
 
     /// True once its end was seen.
@@ -157,8 +231,8 @@ impl Item {
         let Kind::Call(call) = &mut self.kind else {
             return false;
         };
-        if let Some(arguments) = arguments.filter(|_| call.raw.is_empty()) {
-            call.grow(arguments, out);
+        if let Some(arguments) = arguments {
+            call.complete(arguments, out);
         }
         // without arguments, or with broken ones, only the end of the item tells whether it was cut
         if !call.is_ended() && call.is_whole() {
@@ -170,10 +244,11 @@ impl Item {
 
     /// Takes the input of a custom call if none of it came before.
     pub(super) fn input_done(&mut self, input: Option<&str>, out: &mut Out) {
-        if let Kind::Custom(call) = &mut self.kind
-            && let Some(input) = input.filter(|_| call.raw.is_empty())
-        {
-            call.grow(input, out);
+        if let Kind::Custom(call) = &mut self.kind {
+            if let Some(input) = input.filter(|_| call.raw.is_empty()) {
+                call.grow(input, out);
+            }
+            self.whole_input = true;
         }
     }
 
@@ -190,19 +265,12 @@ impl Item {
         match &mut self.kind {
             Kind::Call(call) => {
                 call.identify(json::text(said, "call_id"), json::text(said, "name"), out);
-                if call.raw.is_empty() {
-                    let given = said.get("arguments");
-                    let text = given.and_then(Value::as_str).map_or_else(
-                        || given.map(Value::to_string).unwrap_or_default(),
-                        str::to_owned,
-                    );
-                    call.grow(&text, out);
-                }
+                call.complete(&arguments_in(said), out);
                 if call.is_ended() {
                     return false;
                 }
                 if incomplete {
-                    call.cut(out);
+                    call.refuse(out);
                 } else {
                     call.end(out);
                 }
@@ -211,7 +279,7 @@ impl Item {
             Kind::Custom(call) => {
                 call.identify(json::text(said, "call_id"), json::text(said, "name"), out);
                 if call.raw.is_empty() {
-                    call.grow(json::text(said, "input").unwrap_or(""), out);
+                    call.grow(&arguments_in(said), out);
                 }
                 if incomplete {
                     call.refuse(out);
@@ -242,9 +310,14 @@ impl Item {
         for (list, kind, key) in lists {
             // some servers count parts from 1: if as many came as there are, nothing is missing
             let came = self.parts.keys().filter(|(of, _)| *of == kind).count();
+            let text_alone = said.get(list).filter(|said| said.is_string());
+            let parts = text_alone.map_or_else(|| json::items(said, list), std::slice::from_ref);
             let whole: Vec<(u64, &str)> = (0..)
-                .zip(json::items(said, list))
-                .filter_map(|(at, part)| Some((at, json::text(part, key)?)))
+                .zip(parts)
+                .filter_map(|(at, part)| match part {
+                    Value::String(text) if key == "text" => Some((at, text.as_str())),
+                    part => Some((at, json::text(part, key)?)),
+                })
                 .collect();
             if came < whole.len() {
                 for (at, text) in whole {
@@ -294,8 +367,16 @@ impl Item {
     pub(super) fn cut(mut self, completed: bool, out: &mut Out) -> bool {
         self.end_open(None, out);
         match &mut self.kind {
-            Kind::Call(call) if !call.is_ended() && completed && call.is_whole() => {
+            Kind::Call(call) | Kind::Custom(call) if call.is_ended() => false,
+            // with a completed answer, an item that was only announced is whole too
+            Kind::Call(call) if completed => {
+                call.complete(&self.given, out);
                 call.end(out);
+                true
+            }
+            Kind::Custom(call) if completed && self.whole_input => {
+                let input = Value::String(call.raw.clone());
+                call.end_with(input, out);
                 true
             }
             Kind::Call(call) | Kind::Custom(call) => {
@@ -304,5 +385,15 @@ impl Item {
             }
             _ => false,
         }
+    }
+}
+
+/// The arguments or the input of an announced or whole call, as text.
+fn arguments_in(said: &Value) -> String {
+    let given = json::some(said, "arguments").or_else(|| json::some(said, "input"));
+    match given {
+        Some(Value::String(text)) => text.clone(),
+        Some(given) => given.to_string(),
+        None => String::new(),
     }
 }

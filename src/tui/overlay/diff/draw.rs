@@ -187,6 +187,7 @@ impl DiffView {
         let page = Page {
             theme,
             highlights: state.transcript.highlights(),
+            links: None,
             left: 0,
             measure: usize::from(body.width),
             room: usize::from(body.width),
