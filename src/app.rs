@@ -121,6 +121,33 @@ pub fn ground(wishes: &Wishes) -> Result<Ground, AppError> {
         "build".clone_into(&mut config.agent);
     }
     config.sandbox.enabled &= !wishes.no_sandbox;
+    let mut sources = loaded.sources;
+    let flags = [
+        (
+            "model",
+            "--model",
+            wishes.model.as_ref().map(ToString::to_string),
+        ),
+        ("mode", "--mode", wishes.mode.map(|m| m.name().to_owned())),
+        ("agent", "--agent", wishes.agent.clone()),
+        (
+            "loop.max_steps",
+            "--max-steps",
+            wishes.max_steps.map(|n| n.to_string()),
+        ),
+        (
+            "sandbox.enabled",
+            "--no-sandbox",
+            wishes.no_sandbox.then(|| "false".to_owned()),
+        ),
+    ];
+    for (key, flag, value) in flags {
+        let place = sources.iter_mut().find(|setting| setting.key == key);
+        if let (Some(setting), Some(value)) = (place, value) {
+            setting.value = value;
+            flag.clone_into(&mut setting.source);
+        }
+    }
     config.turn.max_steps = wishes
         .max_steps
         .or(config.turn.max_steps)
@@ -327,6 +354,7 @@ pub fn ports(ground: Ground, wishes: &Wishes, outbox: Outbox) -> Result<Ports, A
         trusted,
         outbox,
         headless: wishes.headless && !wishes.answers,
+        unattended: wishes.headless,
         depth: 0,
         config,
     })

@@ -2,8 +2,8 @@
 
 use crate::model::Delta;
 use crate::protocol::{
-    Answer, AskBody, AskId, Delivery, Fault, Mode, ModelRef, PartId, PatchFile, PromptInput,
-    QueueEdit, SnapshotId,
+    Answer, AskBody, AskId, Delivery, Effort, Fault, Mode, ModelRef, PartId, PatchFile,
+    PromptInput, QueueEdit, SnapshotId,
 };
 use crate::tools::{Access, Failure, ProgressUpdate, Success};
 
@@ -63,6 +63,8 @@ pub enum Input {
     SetMode(Mode),
     /// The user chose a model.
     SetModel(Box<crate::model::ModelInfo>),
+    /// The user chose how hard the model thinks; none for its own default.
+    SetEffort(Option<Effort>),
     /// The user chose an agent.
     SetAgent(String),
     /// The session has a (new) title.

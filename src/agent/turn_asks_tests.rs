@@ -172,3 +172,23 @@ fn calls_that_are_judged_again_count_once_for_the_loop_guard() {
     w.run();
     assert_eq!(w.ends(), [TurnEnd::Done]);
 }
+
+#[test]
+fn a_refused_call_says_who_refused_it_and_why() {
+    let mut w = two_asked();
+    let asks: Vec<AskId> = w.turn.asks().iter().map(|ask| ask.id).collect();
+    for (ask, words) in asks.into_iter().zip(["use npm", ""]) {
+        let answer = Answer::No {
+            message: words.to_owned(),
+        };
+        w.give(Input::Answer { ask, answer });
+    }
+    let mut told: Vec<String> = w
+        .states
+        .values()
+        .filter_map(|s| s.metadata()?.get("refused")?.get("words")?.as_str())
+        .map(str::to_owned)
+        .collect();
+    told.sort();
+    assert_eq!(told, ["", "use npm"]);
+}

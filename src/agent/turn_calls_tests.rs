@@ -1,6 +1,8 @@
 //! Which calls of a step run at the same time.
 
 use super::*;
+use crate::protocol::Effort;
+use crate::tools::ProgressUpdate;
 
 /// Lets everything come back but results of calls; gives the calls that run.
 fn running(w: &mut World) -> Vec<PartId> {
@@ -87,4 +89,45 @@ fn results_are_recorded_with_their_own_calls_in_whatever_order_they_come() {
         };
         assert_eq!(*output, format!("of {}", part.id));
     }
+}
+
+#[test]
+fn what_a_cut_command_had_put_out_is_kept() {
+    let mut w = World::new(setup(), vec![runs(&["a", "b"])]);
+    w.prompt("go");
+    let parts = running(&mut w);
+    let update = ProgressUpdate {
+        tail: "tick 1\ntick 2\n".to_owned(),
+        ..ProgressUpdate::default()
+    };
+    w.give(Input::Progress {
+        part: parts[0],
+        update,
+    });
+    w.give(Input::Interrupt);
+    let error = |part| match w.states.get(part) {
+        Some(ToolState::Error {
+            error,
+            interrupted: true,
+            ..
+        }) => error.as_str(),
+        other => panic!("{other:?}"),
+    };
+    let cut = crate::protocol::tool::INTERRUPTED_OUTPUT;
+    assert_eq!(error(&parts[0]), format!("tick 1\ntick 2\n\n{cut}"));
+    assert_eq!(error(&parts[1]), cut);
+}
+
+#[test]
+fn the_chosen_effort_is_part_of_the_status_at_once() {
+    let mut w = World::new(setup(), Vec::new());
+    assert_eq!(w.turn.status().model_label, "m");
+    w.give(Input::SetEffort(Some(Effort::High)));
+    let told = w.events.iter().rev().find_map(|event| match event {
+        Event::Status(status) => Some(status.model_label.clone()),
+        _ => None,
+    });
+    assert_eq!(told.as_deref(), Some("m high"));
+    w.give(Input::SetEffort(None));
+    assert_eq!(w.turn.status().model_label, "m");
 }

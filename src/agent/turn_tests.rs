@@ -62,6 +62,7 @@ fn setup() -> Setup {
         budget: Budget::default(),
         headless: false,
         overhead: 1_000,
+        effort: None,
         sandbox: String::new(),
         seed: 4,
     }

@@ -34,15 +34,10 @@ pub(super) struct Options {
     #[arg(short = 'C', global = true, value_name = "DIR")]
     pub(super) folder: Option<PathBuf>,
     /// Go on with the newest session of this folder.
-    #[arg(
-        long = "continue",
-        short = 'c',
-        global = true,
-        conflicts_with = "resume"
-    )]
+    #[arg(long = "continue", short = 'c', global = true)]
     pub(super) newest: bool,
     /// Go on with this session (an id, an end of one, or a title); without one, choose from a list.
-    #[arg(long, short = 'r', global = true, value_name = "ID", num_args = 0..=1, default_missing_value = "")]
+    #[arg(long, short = 'r', global = true, value_name = "ID", num_args = 0..=1, default_missing_value = "", conflicts_with = "newest")]
     pub(super) resume: Option<String>,
     /// With --resume: begin at this part, as `dunlin search` names it.
     #[arg(long, global = true, value_name = "PART")]
@@ -83,7 +78,7 @@ pub(super) enum Command {
         #[command(subcommand)]
         what: Option<Sessions>,
     },
-    /// Search what was said, called and put out in the sessions of this folder.
+    /// Search everything said, called and printed in the sessions of this folder.
     Search(Search),
     /// Play a session's recorded answers again, offline, and compare.
     Replay {
@@ -111,12 +106,12 @@ pub(super) enum Command {
         /// The JSON schema of the configuration file instead.
         #[arg(long)]
         schema: bool,
+        /// Only what is not built in.
+        #[arg(long)]
+        changed: bool,
         /// As JSON.
         #[arg(long)]
         json: bool,
-        /// Only what differs from the built-in values.
-        #[arg(long, conflicts_with = "json")]
-        changed: bool,
     },
     /// Let this folder's own configuration, commands and hooks work.
     Trust {
@@ -159,22 +154,6 @@ pub(super) struct Exec {
     pub(super) json_input: bool,
 }
 
-/// `dunlin search`
-#[derive(Debug, Args)]
-pub(super) struct Search {
-    /// Words that must all occur in one message, call or output.
-    pub(super) query: String,
-    /// The query is a regular expression.
-    #[arg(long)]
-    pub(super) regex: bool,
-    /// The sessions of all folders.
-    #[arg(long)]
-    pub(super) all: bool,
-    /// As JSON: an array of session, title, part, kind, excerpt.
-    #[arg(long)]
-    pub(super) json: bool,
-}
-
 /// `dunlin demo`
 #[derive(Debug, Default, Args)]
 pub(super) struct Demo {
@@ -184,6 +163,22 @@ pub(super) struct Demo {
     /// Without a screen: play the first turn and print it.
     #[arg(long)]
     pub(super) headless: bool,
+}
+
+/// `dunlin search`
+#[derive(Debug, Args)]
+pub(super) struct Search {
+    /// Words that must all occur in one message, call or output, in any order and case.
+    pub(super) query: String,
+    /// In the sessions of all folders.
+    #[arg(long)]
+    pub(super) all: bool,
+    /// The query is a regular expression; case counts unless it says `(?i)`.
+    #[arg(long)]
+    pub(super) regex: bool,
+    /// As JSON.
+    #[arg(long)]
+    pub(super) json: bool,
 }
 
 /// `dunlin models`

@@ -1,7 +1,6 @@
 //! `dunlin`: the screen. The first frame comes before the runtime; the agent starts behind it.
 
 use std::collections::BTreeMap;
-use std::fs::OpenOptions;
 use std::path::Path;
 use std::sync::OnceLock;
 use std::time::Duration;
@@ -150,16 +149,17 @@ fn report(outbox: &link::Outbox, error: &AppError) {
 pub(super) fn log(file: Option<&Path>, paths: &Paths) -> Result<(), AppError> {
     static GUARD: OnceLock<tracing_appender::non_blocking::WorkerGuard> = OnceLock::new();
     let level = std::env::var("DUNLIN_LOG").ok();
+    if let Some(file) = file {
+        let mut options = std::fs::OpenOptions::new();
+        if let Err(error) = options.append(true).create(true).open(file) {
+            return Err(AppError::usage(
+                format!("The log {} cannot be written: {error}.", file.display()),
+                "Name a file in a folder that you can write.",
+            ));
+        }
+    }
     let appender = match (file, &level) {
         (Some(file), _) => {
-            OpenOptions::new()
-                .create(true)
-                .append(true)
-                .open(file)
-                .map_err(|e| {
-                    let message = format!("The log {} cannot be written: {e}.", file.display());
-                    AppError::usage(message, "Name a file in an existing folder with --log.")
-                })?;
             let folder = file.parent().filter(|f| !f.as_os_str().is_empty());
             let name = file.file_name().unwrap_or_default();
             tracing_appender::rolling::never(folder.unwrap_or(Path::new(".")), name)

@@ -12,6 +12,7 @@ use super::arguments::{Arguments, Command, Options, Permissions, Sessions};
 use super::{fail, print};
 use crate::app::{self, Ground};
 use crate::config::explain::{explain, explain_json};
+use crate::config::grants::Grants;
 use crate::config::{load, schema, trust};
 use crate::error::AppError;
 use crate::headless::exit;
@@ -26,17 +27,21 @@ pub(super) fn run(options: &Options, command: Command) -> u8 {
             let (json, all) = (false, false);
             sessions::run(options, what.unwrap_or(Sessions::List { json, all }))
         }
-        Command::Search(wanted) => sessions::search(options, &wanted),
+        Command::Search(wanted) => sessions::search(options, wanted),
         Command::Replay { session, json } => replay::run(options, &session, json),
         Command::Inspect { session, json } => sessions::inspect(options, &session, json),
         Command::Permissions { what } => permissions(options, what),
-        Command::Config { schema: true, .. } => print_schema(),
-        Command::Config { json, changed, .. } => configuration(options, json, changed),
+        Command::Config {
+            schema: wanted,
+            json,
+            changed,
+        } => configuration(options, wanted, (json, changed)),
         Command::Trust { revoke } => trust_folder(options, revoke),
         Command::Gc { dry_run } => sessions::gc(options, dry_run),
         Command::Doctor => doctor::run(options),
         Command::Completions { shell } => {
             let mut command = Arguments::command();
+            // A reader that went away must not end in a panic.
             let mut script = Vec::new();
             clap_complete::generate(shell, &mut command, "dunlin", &mut script);
             print(String::from_utf8_lossy(&script).trim_end());
@@ -66,12 +71,27 @@ fn permissions(options: &Options, what: Permissions) -> Outcome {
             let line = crate::permission::command_line(&command);
             let place = crate::permission::Place {
                 worktree: ground.worktree.clone(),
-                temp: vec![std::env::temp_dir()],
+                temp: crate::permission::Place::passing(&[std::env::temp_dir()], &ground.worktree),
                 home: ground.paths.home.clone(),
+                resolve: Some(std::sync::Arc::new(crate::config::paths::resolve)),
                 ..crate::permission::Place::default()
             };
             let mode = ground.config.mode;
-            let checked = crate::permission::check(rules.as_deref(), &line, place, mode)
+            let grants = Grants::new(&ground.worktree, &ground.paths.data_dir);
+            let rules = match &rules {
+                Some(text) => Ok(text.as_str()),
+                None => {
+                    let stored = grants.layer(ground.trusted).ok();
+                    Err(ground
+                        .config
+                        .permission
+                        .iter()
+                        .cloned()
+                        .chain(stored)
+                        .collect())
+                }
+            };
+            let checked = crate::permission::check(rules, &line, place, mode)
                 .map_err(|sentence| AppError::usage(sentence, ""))?;
             print(checked.word);
             for line in checked.lines {
@@ -92,14 +112,13 @@ fn permissions(options: &Options, what: Permissions) -> Outcome {
     Ok(exit::DONE)
 }
 
-fn print_schema() -> Outcome {
-    let schema = serde_json::to_value(schema::schema())
-        .map_err(|e| AppError::new(format!("The schema cannot be written: {e}."), ""))?;
-    print(format_args!("{schema:#}"));
-    Ok(exit::DONE)
-}
-
-fn configuration(options: &Options, json: bool, changed: bool) -> Outcome {
+fn configuration(options: &Options, wanted_schema: bool, (json, changed): (bool, bool)) -> Outcome {
+    if wanted_schema {
+        let schema = serde_json::to_value(schema::schema())
+            .map_err(|e| AppError::new(format!("The schema cannot be written: {e}."), ""))?;
+        print(format_args!("{schema:#}"));
+        return Ok(exit::DONE);
+    }
     let ground = ground(options)?;
     let loaded = load::Loaded {
         config: ground.config,
@@ -107,7 +126,7 @@ fn configuration(options: &Options, json: bool, changed: bool) -> Outcome {
         warnings: ground.warnings,
     };
     if json {
-        print(format_args!("{:#}", explain_json(&loaded)));
+        print(format_args!("{:#}", explain_json(&loaded, changed)));
     } else {
         print(explain(&loaded, changed));
     }

@@ -176,6 +176,7 @@ mod tests {
                 open_elsewhere: false,
                 fork: false,
                 archived: false,
+                damaged: false,
             })
             .collect()
     }

@@ -2,13 +2,16 @@
 
 use super::load::{Loaded, Setting};
 
+/// The source of what nobody set.
+const BUILT_IN: &str = "built-in";
+
 /// The table that `dunlin config` prints: key, value, source, one setting per line, then the
 /// warnings. `changed_only` leaves out what is built in.
 pub fn explain(loaded: &Loaded, changed_only: bool) -> String {
     let rows: Vec<&Setting> = loaded
         .sources
         .iter()
-        .filter(|s| !changed_only || s.source != "built-in")
+        .filter(|s| !changed_only || s.source != BUILT_IN)
         .collect();
     let width = |of: fn(&Setting) -> &str| {
         rows.iter()
@@ -38,8 +41,12 @@ pub fn explain(loaded: &Loaded, changed_only: bool) -> String {
 }
 
 /// The same as JSON: `{"settings": [{key, value, source}], "warnings": [..]}`.
-pub fn explain_json(loaded: &Loaded) -> serde_json::Value {
-    serde_json::json!({ "settings": loaded.sources, "warnings": loaded.warnings })
+pub fn explain_json(loaded: &Loaded, changed_only: bool) -> serde_json::Value {
+    let rows = loaded.sources.iter();
+    let rows: Vec<&Setting> = rows
+        .filter(|s| !changed_only || s.source != BUILT_IN)
+        .collect();
+    serde_json::json!({ "settings": rows, "warnings": loaded.warnings })
 }
 
 fn shown(setting: &Setting) -> &str {

@@ -49,6 +49,45 @@ pub struct Config {
     pub web: WebSettings,
 }
 
+impl Config {
+    /// The secrets that stand in it: headers and passwords of providers, variables of commands whose name
+    /// says so. For taking them out of what leaves the machine.
+    pub fn secrets(&self) -> Vec<String> {
+        let mut found = Vec::new();
+        for provider in self.providers.values() {
+            for value in provider.headers.values() {
+                found.push(value.clone());
+                // `Bearer …` and the like
+                found.extend(value.rsplit_once(' ').map(|(_, key)| key.to_owned()));
+            }
+            let address = provider.base_url.as_deref().unwrap_or_default();
+            let after = address.split_once("://").map_or("", |(_, rest)| rest);
+            let user = after
+                .split('/')
+                .next()
+                .and_then(|host| host.rsplit_once('@'));
+            let password = user.and_then(|(user, _)| user.split_once(':'));
+            found.extend(password.map(|(_, password)| password.to_owned()));
+        }
+        let says_so = |name: &str| {
+            let name = name.to_ascii_uppercase();
+            let words = [
+                "KEY",
+                "TOKEN",
+                "SECRET",
+                "PASS",
+                "CREDENTIAL",
+                "AUTH",
+                "DSN",
+            ];
+            words.iter().any(|word| name.contains(word))
+        };
+        let variables = self.bash.env.iter().filter(|(name, _)| says_so(name));
+        found.extend(variables.map(|(_, value)| value.clone()));
+        found
+    }
+}
+
 /// `[loop]`
 #[derive(Debug, Clone, PartialEq)]
 pub struct TurnSettings {

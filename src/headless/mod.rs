@@ -12,10 +12,10 @@ use std::io::{self, IsTerminal, Write};
 
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
-use crate::protocol::event::ReadOnly;
 use crate::protocol::link::{Inbox, OpSender};
 use crate::protocol::{
-    Delivery, Event, Fault, FaultKind, Op, PromptInput, QueueState, SessionId, TurnEnd,
+    Delivery, Event, Fault, FaultKind, Finish, Op, PromptInput, QueueState, ReadOnly, Role,
+    SessionInfo, TurnEnd,
 };
 
 /// How the events are printed.
@@ -141,12 +141,11 @@ pub async fn run(task: Task, talk: Talk, ops: OpSender, mut events: Inbox, clean
             if is_last {
                 drop(run.ops.send(Op::Close));
             }
-            if let Some(refusal) = run.refusal.take() {
-                run.deaf = true;
-                drop(printer.event(&Event::Error { error: refusal }));
-            }
-            // What another process says in this session is not what was asked for here.
-            if run.deaf && event != Event::Closed {
+            // What another process does in that session is not the answer to what was asked here.
+            if run.refused && event != Event::Closed {
+                if let Some(error) = run.complaint.take() {
+                    drop(printer.event(&Event::Error { error }));
+                }
                 continue;
             }
             // What the last step changed may become known after its turn: the end is printed last.
@@ -227,14 +226,13 @@ struct Run {
     last: Option<Event>,
     /// Orders begin once the session is open.
     open: bool,
-    /// The turn failed because of the configuration: a provider, a model or a script that is not there.
-    misconfigured: bool,
-    /// Why the task is not begun, to be told.
-    refusal: Option<Fault>,
-    /// It was not begun: nothing of the session is printed any more.
-    deaf: bool,
     input: Input,
     orders: bool,
+    /// The turn failed because of the configuration: a provider, a model or a script that is not there.
+    misconfigured: bool,
+    /// Nothing can be done: why is said once, then nothing but the end.
+    complaint: Option<Fault>,
+    refused: bool,
 }
 
 impl Run {
@@ -252,16 +250,25 @@ impl Run {
             interrupts: 0,
             last: None,
             open: false,
-            misconfigured: false,
-            refusal: None,
-            deaf: false,
             input: if talk.orders {
                 Input::Open
             } else {
                 Input::Taken
             },
             orders: talk.orders,
+            misconfigured: false,
+            complaint: None,
+            refused: false,
         }
+    }
+
+    /// Ends the run with a sentence.
+    fn refuse(&mut self, code: u8, fault: Fault) -> bool {
+        self.code = code;
+        self.task = None;
+        self.complaint = Some(fault);
+        self.refused = true;
+        true
     }
 
     fn listens(&self) -> bool {
@@ -289,14 +296,23 @@ impl Run {
     fn follow(&mut self, event: &Event) -> bool {
         match event {
             Event::SessionStarted {
-                writable,
-                read_only,
                 session,
+                read_only,
+                cut,
                 ..
             } => {
                 self.open = true;
                 match self.task.take() {
-                    Some(_) if !writable => return self.refuse(*read_only, session.id),
+                    Some(Task::Prompt(_) | Task::Continue) if read_only.is_some() => {
+                        let why = read_only.unwrap_or(ReadOnly::NotWritable);
+                        return self.refuse(exit::ERROR, not_sent(why, session));
+                    }
+                    // Whether there is something to go on with, its history tells.
+                    Some(Task::Continue) if !cut => {
+                        self.task = Some(Task::Continue);
+                        // A session without any has said all when this is answered.
+                        return self.ops.send(Op::ListModels).is_err();
+                    }
                     Some(Task::Prompt(input)) => {
                         self.running = true;
                         let delivery = Delivery::Guidance;
@@ -308,6 +324,22 @@ impl Run {
                     }
                     Some(Task::Wait) | None => {}
                 }
+            }
+            Event::History { messages, .. } if self.task == Some(Task::Continue) => {
+                let waits = !self.queue.guidance.is_empty() || !self.queue.follow_ups.is_empty();
+                let last = messages.last();
+                let done = last.is_none_or(|m| {
+                    m.role == Role::Assistant && m.error.is_none() && m.finish == Some(Finish::Stop)
+                });
+                if done && !waits {
+                    return self.refuse(exit::USAGE, nothing_to_do());
+                }
+                self.task = None;
+                self.running = true;
+                return self.ops.send(Op::Continue).is_err();
+            }
+            Event::Models { .. } if self.task == Some(Task::Continue) => {
+                return self.refuse(exit::USAGE, nothing_to_do());
             }
             Event::QueueChanged { queue } => self.queue = queue.clone(),
             Event::TurnStarted => {
@@ -341,9 +373,12 @@ impl Run {
                 return false;
             }
             // Before the first turn an error means that it cannot begin.
-            Event::Error { .. } if self.task.is_some() => {
+            Event::Error { error } if self.task.is_some() => {
                 self.task = None;
-                self.code = exit::ERROR;
+                self.code = match error.kind {
+                    FaultKind::Config => exit::USAGE,
+                    _ => exit::ERROR,
+                };
                 return true;
             }
             _ => return false,
@@ -356,39 +391,13 @@ impl Run {
         false
     }
 
-    /// The task is not begun; always true, for this is the end.
-    fn refuse(&mut self, why: Option<ReadOnly>, session: SessionId) -> bool {
-        let (text, hint) = match why {
-            Some(ReadOnly::OtherFolder) => (
-                format!("The session {session} belongs to another folder, so nothing was asked."),
-                "Run it in that folder; `dunlin sessions list --all` names it.",
-            ),
-            Some(ReadOnly::NotWritable) => (
-                format!(
-                    "The files of the session {session} cannot be written, so nothing was asked."
-                ),
-                "`dunlin doctor` says where they are and what is the matter.",
-            ),
-            Some(ReadOnly::OtherWindow) | None => (
-                format!("The session {session} is open in another dunlin, so nothing was asked."),
-                "Close it there, or begin a session without -c and -r.",
-            ),
-        };
-        self.refusal = Some(Fault::new(FaultKind::BadRequest, text, hint));
-        self.code = exit::ERROR;
-        true
-    }
-
-    fn is_queued(&self) -> bool {
-        !self.queue.guidance.is_empty() || !self.queue.follow_ups.is_empty()
-    }
-
     /// Nothing runs, nothing is about to, and no order can come.
     fn is_over(&self, reason: TurnEnd) -> bool {
         if self.running || self.input != Input::Taken {
             return false;
         }
-        !self.is_queued() || self.queue.paused || (!self.orders && reason != TurnEnd::Done)
+        let empty = self.queue.guidance.is_empty() && self.queue.follow_ups.is_empty();
+        empty || self.queue.paused || (!self.orders && reason != TurnEnd::Done)
     }
 
     /// The first Ctrl-C interrupts the turn; false after the second.
@@ -400,6 +409,36 @@ impl Run {
         }
         self.interrupts == 1 && self.ops.send(Op::Interrupt).is_ok()
     }
+}
+
+fn nothing_to_do() -> Fault {
+    Fault::new(
+        FaultKind::BadRequest,
+        "There is nothing to go on with: the last turn of this session has ended.",
+        "Say what to do next after `exec`.",
+    )
+}
+
+/// Why a prompt could not be sent to a session that is only read.
+fn not_sent(why: ReadOnly, session: &SessionInfo) -> Fault {
+    let (text, hint) = match why {
+        ReadOnly::OtherWindow => (
+            "Nothing was sent: this session is open in another dunlin.".to_owned(),
+            "Wait until it ends there, or start a new session without -r and -c.".to_owned(),
+        ),
+        ReadOnly::OtherFolder => (
+            format!(
+                "Nothing was sent: this session belongs to {}.",
+                session.worktree
+            ),
+            format!("Go on with it there: add -C {}.", session.worktree),
+        ),
+        ReadOnly::NotWritable => (
+            "Nothing was sent: the files of this session cannot be written.".to_owned(),
+            "Give yourself the right to write them, or set DUNLIN_DATA_DIR.".to_owned(),
+        ),
+    };
+    Fault::new(FaultKind::Storage, text, hint)
 }
 
 /// The exit code of a turn's end.

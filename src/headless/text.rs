@@ -3,7 +3,7 @@
 //! Progress is for eyes: it never carries what a terminal would obey. The answer is what the model said,
 //! byte for byte, unless stdout is a terminal.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::io::{self, Write};
 
 use super::{Clean, Printer};
@@ -25,7 +25,8 @@ pub(super) struct TextPrinter<O, E> {
     /// Texts of the newest message, by part, in order.
     texts: Vec<(PartId, String)>,
     newest: Option<MessageId>,
-    told: HashMap<PartId, &'static str>,
+    /// Calls that began here and whose end was not told yet.
+    begun: HashSet<PartId>,
 }
 
 impl<O: Write, E: Write> TextPrinter<O, E> {
@@ -38,7 +39,7 @@ impl<O: Write, E: Write> TextPrinter<O, E> {
             said: HashSet::new(),
             texts: Vec::new(),
             newest: None,
-            told: HashMap::new(),
+            begun: HashSet::new(),
         }
     }
 
@@ -82,9 +83,13 @@ impl<O: Write, E: Write> TextPrinter<O, E> {
         let (title, mark) = match state {
             ToolState::Completed { title, .. } => (title, "✓"),
             ToolState::Error { title, .. } => (title, "✗"),
-            _ => return Ok(()),
+            _ => {
+                self.begun.insert(id);
+                return Ok(());
+            }
         };
-        if self.told.insert(id, mark) == Some(mark) {
+        // an old call is announced again when its output is cleared or restored
+        if !self.begun.remove(&id) {
             return Ok(());
         }
         match state {

@@ -17,29 +17,33 @@ pub struct Checked {
 }
 
 /// Decides on a command line run in the worktree's root. `rules` is the text of a rules file (every
-/// form of `config::rules`), taken as the user's; the error is one sentence per wrong line.
+/// form of `config::rules`), taken as the user's and alone; without it the layers that hold decide. The
+/// error is one sentence per wrong line.
 pub fn check(
-    rules: Option<&str>,
+    rules: Result<&str, Vec<RuleLayer>>,
     command: &str,
     place: Place,
     mode: Mode,
 ) -> Result<Checked, String> {
     let mut layers = Vec::new();
-    if let Some(text) = rules {
-        let rules = rules::read_file(text).map_err(|bad| {
-            let lines: Vec<String> = bad
-                .iter()
-                .map(|b| match b.line {
-                    0 => format!("The rules can't be read: {}.", b.message),
-                    line => format!("The rules can't be read, line {line}: {}.", b.message),
-                })
-                .collect();
-            lines.join("\n")
-        })?;
-        layers.push(RuleLayer {
-            owner: "user".to_owned(),
-            rules,
-        });
+    match rules {
+        Err(holding) => layers = holding,
+        Ok(text) => {
+            let rules = rules::read_file(text).map_err(|bad| {
+                let lines: Vec<String> = bad
+                    .iter()
+                    .map(|b| match b.line {
+                        0 => format!("The rules can't be read: {}.", b.message),
+                        line => format!("The rules can't be read, line {line}: {}.", b.message),
+                    })
+                    .collect();
+                lines.join("\n")
+            })?;
+            layers.push(RuleLayer {
+                owner: "user".to_owned(),
+                rules,
+            });
+        }
     }
     let cwd = place.worktree.clone();
     let judge = Judge::new(layers, mode, place);

@@ -6,17 +6,10 @@
 
 use std::path::Path;
 
+pub use crate::protocol::wildcard::{glob, matches_command};
+
 use super::place::Place;
 use super::shell::Word;
-
-/// True if a command, words separated by one blank, is covered by a pattern.
-pub fn matches_command(pattern: &str, command: &str) -> bool {
-    // `git:*`, as other tools write it
-    let rewritten = pattern.strip_suffix(":*").map(|head| format!("{head} *"));
-    let pattern = rewritten.as_deref().unwrap_or(pattern);
-    let bare = pattern.strip_suffix(" *").filter(|head| !head.is_empty());
-    wild(pattern, command, false) || bare.is_some_and(|head| wild(head, command, false))
-}
 
 /// True if a path is covered by a pattern: absolute, below `~`, or relative to the worktree.
 pub fn matches_path(pattern: &str, path: &Path, place: &Place) -> bool {
@@ -78,68 +71,6 @@ pub fn is_exact(pattern: &str) -> bool {
 /// A text as a pattern that matches only it.
 pub fn escape(text: &str) -> String {
     text.replace('\\', "\\\\").replace('*', "\\*")
-}
-
-/// `*`, `?` and `[…]`; `*` crosses `/`.
-pub fn glob(pattern: &str, text: &str) -> bool {
-    wild(pattern, text, true)
-}
-
-/// The matcher: linear in both, because only the last `*` is ever tried again.
-fn wild(pattern: &str, text: &str, classes: bool) -> bool {
-    let pattern: Vec<char> = pattern.chars().collect();
-    let text: Vec<char> = text.chars().collect();
-    let (mut p, mut t) = (0, 0);
-    let mut retry: Option<(usize, usize)> = None;
-    while t < text.len() {
-        let step = match pattern.get(p) {
-            Some('*') => {
-                retry = Some((p + 1, t));
-                p += 1;
-                continue;
-            }
-            Some('?') if classes => Some(1),
-            Some('[') if classes => class(&pattern[p..], text[t]),
-            Some('\\') if p + 1 < pattern.len() => (pattern[p + 1] == text[t]).then_some(2),
-            Some(c) if *c == text[t] => Some(1),
-            _ => None,
-        };
-        match (step, retry) {
-            (Some(width), _) => {
-                p += width;
-                t += 1;
-            }
-            (None, Some((after, at))) => {
-                p = after;
-                t = at + 1;
-                retry = Some((after, at + 1));
-            }
-            (None, None) => return false,
-        }
-    }
-    pattern[p..].iter().all(|c| *c == '*')
-}
-
-/// Width of a `[…]` that matches; none if it does not match or is not closed.
-fn class(pattern: &[char], c: char) -> Option<usize> {
-    let close = pattern.iter().skip(2).position(|p| *p == ']')? + 2;
-    let inner = &pattern[1..close];
-    let (negated, inner) = match inner.split_first() {
-        Some(('!' | '^', rest)) => (true, rest),
-        _ => (false, inner),
-    };
-    let mut at = 0;
-    let mut found = false;
-    while at < inner.len() {
-        if at + 2 < inner.len() && inner[at + 1] == '-' {
-            found |= (inner[at]..=inner[at + 2]).contains(&c);
-            at += 3;
-        } else {
-            found |= inner[at] == c;
-            at += 1;
-        }
-    }
-    (found != negated).then_some(close + 1)
 }
 
 /// How many words of a command say what it does: `git commit`, `npm run test`. Longest first.
@@ -291,6 +222,7 @@ pub fn suggest(words: &[Word]) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::protocol::wildcard::wild;
     use proptest::prelude::*;
     use std::path::PathBuf;
 

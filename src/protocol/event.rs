@@ -366,6 +366,9 @@ pub enum Event {
     /// Answer to an unconfirmed `Op::Undo`, `Op::Rewind` or `Op::SwitchBranch`.
     #[serde(rename = "undo.preview")]
     UndoPreview {
+        /// Which files are left as they are without being looked at, and why; none if there are none.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        note: Option<String>,
         /// Where it would lead.
         #[serde(default)]
         to: Destination,

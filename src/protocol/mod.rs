@@ -20,6 +20,7 @@ pub mod session;
 pub mod tool;
 pub mod tree;
 pub mod usage;
+pub mod wildcard;
 
 pub use ask::{Answer, Ask, AskBody, GrantScope};
 pub use diff::{DiffLine, DiffReport, DiffScope, FileDiff, FileStatus, Hunk, LineKind};

@@ -98,8 +98,11 @@ pub enum Op {
         /// True to do it.
         confirmed: bool,
     },
-    /// Bring back what the last undo took.
-    Redo,
+    /// Bring back what the last undo took, with a preview first as for `Undo`.
+    Redo {
+        /// True to do it.
+        confirmed: bool,
+    },
     /// Go to before this message, with or without files; later messages stay on their branch.
     Rewind {
         /// The user message to go back to.

@@ -77,6 +77,9 @@ pub struct SessionSummary {
     /// True if its view is packed away.
     #[serde(default)]
     pub archived: bool,
+    /// True if something of it is known to be damaged.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub damaged: bool,
 }
 
 /// What the context line shows.

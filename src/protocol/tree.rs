@@ -35,6 +35,8 @@ pub enum Destination {
     /// To before the last turn.
     #[default]
     LastTurn,
+    /// Back to where the last undo began.
+    Redo,
     /// To before a prompt of the current branch.
     Before {
         /// The prompt.

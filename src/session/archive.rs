@@ -1,19 +1,27 @@
 //! Sessions packed away: the journal zstd-compressed, the view dropped, and back again on opening.
 //!
 //! Both ways write a whole new file, sync it and rename it before the old one goes, so a crash at
-//! any moment leaves one complete journal.
+//! any moment leaves one complete journal. Packed are frames of whole lines that stand for themselves, so
+//! that a damaged place costs no more than its frame.
 
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, BufReader, Write};
+use std::io::{self, BufRead, BufReader, Read, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
+use memchr::memmem::Finder;
+
 use super::error::StoreError;
 use super::image::Image;
+use super::lost;
 use super::meta::Meta;
 use super::place::{Claim, Place, sync_folder};
 
 const LEVEL: i32 = 9;
+/// Bytes of lines that are packed together.
+const FRAME: usize = 1 << 20;
+/// How every frame begins.
+const MAGIC: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
 
 fn create(path: &Path) -> io::Result<File> {
     OpenOptions::new()
@@ -40,11 +48,8 @@ pub(super) fn pack(place: &Place) -> Result<u64, StoreError> {
     let mut meta = Meta::read_or_mend(place);
     let temporary = archive.with_extension("tmp");
     let packed = (|| {
-        let mut encoder = zstd::Encoder::new(create(&temporary)?, LEVEL)?;
-        encoder.include_checksum(true)?;
-        io::copy(&mut File::open(&journal)?, &mut encoder)?;
-        let mut file = encoder.finish()?;
-        file.flush()?;
+        let mut file = create(&temporary)?;
+        compress(&File::open(&journal)?, &mut file)?;
         file.sync_all()?;
         fs::rename(&temporary, &archive)?;
         sync_folder(&place.folder)?;
@@ -60,17 +65,38 @@ pub(super) fn pack(place: &Place) -> Result<u64, StoreError> {
     Ok(before.saturating_sub(super::gc::size(&place.folder)))
 }
 
-/// Brings a packed journal back. The caller holds the session's lock.
-pub(super) fn unpack(place: &Place) -> Result<(), StoreError> {
+/// Writes whole lines as frames of about `FRAME` bytes each: what is damaged later costs one of them.
+fn compress(journal: &File, to: &mut File) -> io::Result<()> {
+    let mut reader = BufReader::new(journal);
+    let mut lines = Vec::with_capacity(FRAME);
+    loop {
+        let read = reader.read_until(b'\n', &mut lines)?;
+        if lines.len() >= FRAME || (read == 0 && !lines.is_empty()) {
+            let mut encoder = zstd::Encoder::new(&mut *to, LEVEL)?;
+            encoder.include_checksum(true)?;
+            encoder.write_all(&lines)?;
+            encoder.finish()?;
+            lines.clear();
+        }
+        if read == 0 {
+            return Ok(());
+        }
+    }
+}
+
+/// Brings a packed journal back. The caller holds the session's lock. What was damaged meanwhile is left
+/// out, and told; the packed file is then kept.
+pub(super) fn unpack(place: &Place, notices: &mut Vec<String>) -> Result<(), StoreError> {
     let (journal, archive) = (place.journal(), place.archive());
     if !archive.exists() {
         return Ok(());
     }
+    let mut damaged = 0;
     if !journal.exists() {
         let temporary = place.folder.join("journal.tmp");
         let unpacked = (|| {
             let mut file = create(&temporary)?;
-            zstd::stream::copy_decode(BufReader::new(File::open(&archive)?), &mut file)?;
+            damaged = copy_unpacked(&archive, &mut file)?;
             file.sync_all()?;
             fs::rename(&temporary, &journal)?;
             sync_folder(&place.folder)
@@ -80,20 +106,35 @@ pub(super) fn unpack(place: &Place) -> Result<(), StoreError> {
             return Err(StoreError::io("unpack", &archive, error));
         }
     }
+    if damaged > 0 {
+        let kept = place.unused("journal.zst.damaged");
+        fs::rename(&archive, &kept).map_err(|e| StoreError::io("set aside", &archive, e))?;
+        notices.push(format!(
+            "The packed journal of this session is damaged in {damaged} place(s); what could be read was \
+             unpacked, and the packed file is kept in {}.",
+            kept.display()
+        ));
+        return Ok(());
+    }
     // a crash between the two leaves both; the journal is the complete one
     fs::remove_file(&archive).map_err(|e| StoreError::io("remove", &archive, e))
 }
 
 /// A session read into memory, packed or not, without changing anything on disk.
 pub(super) fn image(place: &Place) -> Result<Image, StoreError> {
-    if place.journal().exists() {
-        return Image::read(&place.journal(), None);
-    }
-    let archive = place.archive();
-    let io = |e| StoreError::io("unpack", &archive, e);
-    let mut file = tempfile::NamedTempFile::new().map_err(io)?;
-    copy_unpacked(&archive, file.as_file_mut()).map_err(io)?;
-    Image::read(file.path(), None)
+    let mut image = if place.journal().exists() {
+        Image::read(&place.journal(), None)?
+    } else {
+        let archive = place.archive();
+        let io = |e| StoreError::io("unpack", &archive, e);
+        let mut file = tempfile::NamedTempFile::new().map_err(io)?;
+        let damaged = copy_unpacked(&archive, file.as_file_mut()).map_err(io)?;
+        let mut image = Image::read(file.path(), None)?;
+        image.damaged += damaged;
+        image
+    };
+    lost::heal(&mut image, place);
+    Ok(image)
 }
 
 /// The bytes of a journal, packed or not, without changing anything of the session.
@@ -108,6 +149,37 @@ pub(super) fn bytes(place: &Place) -> io::Result<File> {
     }
 }
 
-fn copy_unpacked(archive: &Path, to: &mut File) -> io::Result<()> {
-    zstd::stream::copy_decode(BufReader::new(File::open(archive)?), to)
+/// Unpacks frame by frame; gives the number of damaged ones. Of those comes what stands before the damage:
+/// lines have checksums of their own.
+fn copy_unpacked(archive: &Path, to: &mut File) -> io::Result<u64> {
+    let packed = fs::read(archive)?;
+    let magic = Finder::new(&MAGIC);
+    let (mut rest, mut damaged) = (packed.as_slice(), 0);
+    while !rest.is_empty() {
+        let mut decoder = zstd::Decoder::with_buffer(rest)?.single_frame();
+        match copy_frame(&mut decoder, to) {
+            Ok(()) => rest = decoder.finish(),
+            Err(error) if error.raw_os_error().is_some() => return Err(error),
+            Err(_damage) => {
+                damaged += 1;
+                // a line that broke off must not swallow the next one
+                to.write_all(b"\n")?;
+                let after = rest.get(1..).unwrap_or_default();
+                let next = magic.find(after).unwrap_or(after.len());
+                rest = after.get(next..).unwrap_or_default();
+            }
+        }
+    }
+    Ok(damaged)
+}
+
+/// `io::copy` would give up what it has read when the next bytes are damaged.
+fn copy_frame(decoder: &mut impl Read, to: &mut File) -> io::Result<()> {
+    let mut bytes = vec![0; 128 << 10];
+    loop {
+        match decoder.read(&mut bytes)? {
+            0 => return Ok(()),
+            n => to.write_all(&bytes[..n])?,
+        }
+    }
 }

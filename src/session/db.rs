@@ -29,7 +29,7 @@ use super::journal::{Found, Lines};
 use super::keys::{
     MARK, MESSAGE, check_key, header_rest, message_key, message_of, part_key, piece, split_key,
 };
-use super::record::{self, FORMAT, Unreadable};
+use super::record::{self, FORMAT, Line, Order, Unreadable};
 use crate::protocol::{Message, MessageId, PartId};
 
 /// Largest value.
@@ -69,6 +69,8 @@ pub(super) struct Db {
     overlay_bytes: usize,
     /// Checks that changed in this batch.
     checks: BTreeMap<MessageId, Check>,
+    /// Unusable lines since the last commit.
+    unusable: u64,
     /// Messages of parts that may still grow; a cache.
     owners: HashMap<PartId, MessageId>,
 }
@@ -119,6 +121,7 @@ impl Db {
                 overlay: BTreeMap::new(),
                 overlay_bytes: 0,
                 checks: BTreeMap::new(),
+                unusable: 0,
                 owners: HashMap::new(),
             })
         })
@@ -195,17 +198,13 @@ impl Db {
             match found {
                 Found::Damaged { end } => {
                     self.mark.damaged += 1;
+                    self.unusable += 1;
                     self.mark.end = end;
                     continue;
                 }
                 Found::Line { json, end } => {
                     match record::decode(json) {
-                        Ok(line) => {
-                            self.mark.n = line.n;
-                            for record in &line.records {
-                                self.apply(record)?;
-                            }
-                        }
+                        Ok(line) => self.commit(&line)?,
                         Err(Unreadable::Newer(found)) => {
                             return Err(StoreError::Newer {
                                 path: journal.to_owned(),
@@ -213,7 +212,10 @@ impl Db {
                                 known: FORMAT,
                             });
                         }
-                        Err(Unreadable::Malformed(_)) => self.mark.damaged += 1,
+                        Err(Unreadable::Malformed(_)) => {
+                            self.mark.damaged += 1;
+                            self.unusable += 1;
+                        }
                     }
                     self.mark.start = end - json.len() as u64 - 10;
                     self.mark.end = end;
@@ -225,6 +227,18 @@ impl Db {
             }
         }
         self.write_batch()
+    }
+
+    fn commit(&mut self, line: &Line<'_>) -> Result<(), StoreError> {
+        let order = Order::of(line.n, self.mark.n, self.unusable);
+        self.mark.damaged += u64::from(order != Order::Next);
+        if order != Order::Again {
+            (self.mark.n, self.unusable) = (line.n, 0);
+            for record in &line.records {
+                self.apply(record)?;
+            }
+        }
+        Ok(())
     }
 
     /// Hands the gathered writes and the mark to sled, all or nothing.

@@ -23,6 +23,8 @@ use super::project::{Project, no_facts};
 use super::redact::{Redactor, strings};
 use crate::protocol::{BlobRef, Part, PartBody, SessionId};
 
+/// What `StoreError::Io` says was tried when an export could not be written where it goes.
+pub const WRITING_EXPORT: &str = "write the export of";
 /// Version of the JSON and JSON lines exports.
 pub(super) const EXPORT_FORMAT: u64 = 1;
 /// The field that says so.
@@ -78,7 +80,7 @@ impl Project {
         };
         written
             .and_then(|()| out.flush())
-            .map_err(|e| StoreError::io("write the export of", &place.folder, e))
+            .map_err(|e| StoreError::io(WRITING_EXPORT, &place.folder, e))
     }
 
     /// A session with those of its subagents. One of them that cannot be read is left out.

@@ -131,7 +131,7 @@ impl Project {
     /// Names a session that nobody has open. (The owner of an open one commits `Record::Info`.)
     pub fn rename(&self, id: SessionId, title: &str) -> Result<(), StoreError> {
         let (place, _lock) = self.take(id)?;
-        archive::unpack(&place)?;
+        archive::unpack(&place, &mut Vec::new())?;
         let image = archive::image(&place)?;
         let mut info = image.info.ok_or_else(|| super::project::no_facts(&place))?;
         title.trim().clone_into(&mut info.title);
@@ -329,16 +329,14 @@ fn clean_session(place: &Place, policy: &GcPolicy, report: &mut GcReport) {
     }
     let journal = place.journal();
     let day = policy.before(1);
-    let empty = Meta::read_or_mend(place).is_some_and(|meta| meta.summary.messages == 0);
-    let bare = !journal.exists() && !place.archive().exists();
     let touched = modified(&journal).max(modified(&place.folder));
-    if (empty || bare) && touched < day {
+    if touched < day && holds_nothing(place) {
         remove(&place.folder, policy, report);
         return;
     }
     for path in entries(&place.folder) {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
-        let leftover = name == "db.damaged" || name.contains("tmp");
+        let leftover = name == "db.damaged" || name.ends_with("tmp") || name.contains(".tmp-");
         if leftover && modified(&path) < day {
             remove(&path, policy, report);
         }
@@ -355,6 +353,25 @@ fn clean_session(place: &Place, policy: &GcPolicy, report: &mut GcReport) {
     if idle && journal.exists() {
         pack(place, policy, report);
     }
+}
+
+/// True for a session in which nothing was ever said. One that is damaged, or of which a damaged copy is
+/// kept, may hold anything.
+fn holds_nothing(place: &Place) -> bool {
+    if Meta::read(place).is_some_and(|meta| meta.summary.messages > 0) {
+        return false;
+    }
+    let kept = entries(&place.folder).iter().any(|path| {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        name.starts_with("journal.") && name.contains("damaged")
+    });
+    if kept {
+        return false;
+    }
+    if !place.journal().exists() && !place.archive().exists() {
+        return true;
+    }
+    archive::image(place).is_ok_and(|image| image.messages.is_empty() && image.damaged == 0)
 }
 
 /// Packs a session away; the bytes that became free.

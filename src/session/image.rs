@@ -14,7 +14,7 @@ use super::error::StoreError;
 use super::facts::Facts;
 use super::history::{History, PAGE_BYTES, Page};
 use super::journal::{Found, Lines};
-use super::record::{self, FORMAT, Line, Record, Unreadable};
+use super::record::{self, FORMAT, Line, Order, Record, Unreadable};
 use crate::protocol::{Message, MessageId, Part, PartBody, PartId, SessionInfo, ToolState};
 
 /// All records of a journal, folded.
@@ -30,8 +30,10 @@ pub(super) struct Image {
     pub(super) n: u64,
     /// Offset after the last line read.
     pub(super) end: u64,
-    /// Lines and records that could not be used.
+    /// Places that are damaged: lines and records that could not be used, lines that are missing.
     pub(super) damaged: u64,
+    /// Unusable lines since the last commit.
+    unusable: u64,
 }
 
 impl Image {
@@ -52,6 +54,7 @@ impl Image {
             match found {
                 Found::Damaged { end } => {
                     self.damaged += 1;
+                    self.unusable += 1;
                     self.end = end;
                 }
                 Found::Line { json, end } => {
@@ -64,7 +67,10 @@ impl Image {
                                 known: FORMAT,
                             });
                         }
-                        Err(Unreadable::Malformed(_)) => self.damaged += 1,
+                        Err(Unreadable::Malformed(_)) => {
+                            self.damaged += 1;
+                            self.unusable += 1;
+                        }
                     }
                     self.end = end;
                 }
@@ -75,7 +81,12 @@ impl Image {
 
     /// Folds one commit in.
     pub(super) fn apply(&mut self, line: &Line<'_>) {
-        self.n = line.n;
+        let order = Order::of(line.n, self.n, self.unusable);
+        self.damaged += u64::from(order != Order::Next);
+        if order == Order::Again {
+            return;
+        }
+        (self.n, self.unusable) = (line.n, 0);
         for stored in &line.records {
             match stored.owned() {
                 Some(record) => self.record(record),

@@ -16,7 +16,11 @@ use super::error::StoreError;
 use super::export::{EXPORT_FIELD, EXPORT_FORMAT};
 use super::image::Image;
 use super::project::Project;
-use crate::protocol::{Message, Millis, Part, PartBody, SessionId, SessionInfo, ToolState};
+use crate::protocol::{Message, Millis, Mode, Part, PartBody, SessionId, SessionInfo, ToolState};
+
+/// Values that an import keeps. The others are answers of another user (`grants`), name files and snapshots
+/// that are not here (`writes/…`, `undone`, `reads`), would begin work (`queue`) or use up a budget (`spent`).
+const KEPT: [&str; 4] = ["todo", "pins", "context", "tip"];
 
 impl Project {
     /// Makes a session from an export of dunlin (`json` or `jsonl`). It gets the id `id` and
@@ -44,6 +48,9 @@ impl Project {
                 (_, old) => Some(old.and_then(|old| names.get(&old)).copied().unwrap_or(id)),
             };
             info.worktree = worktree.to_string_lossy().into_owned();
+            // what the user permitted there is not permitted here
+            info.mode = Mode::Ask;
+            image.values.retain(|name, _| KEPT.contains(&&**name));
         }
         for (name, bytes) in blobs {
             let kept = self.blobs().put(&bytes)?;

@@ -9,6 +9,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use super::error::StoreError;
+use super::lost;
 use super::meta::{Meta, modified};
 use super::place::Place;
 use crate::protocol::{Millis, SessionId, SessionSummary};
@@ -77,16 +78,42 @@ pub(super) fn of_folders(folders: &[PathBuf]) -> Result<Vec<SessionSummary>, Sto
     Ok(rows)
 }
 
-/// One row; none for a session without messages or one that cannot be read.
+/// One row; none for a session without messages. One that cannot be read has a row that says so.
 fn row(place: &Place) -> Option<SessionSummary> {
-    let meta = Meta::read_or_mend(place)?;
+    let Some(meta) = Meta::read_or_mend(place) else {
+        return is_damaged(place).then(|| lost::row(place)).flatten();
+    };
     let mut summary = meta.summary;
+    if summary.damaged || (summary.messages > 0 && is_gone(place)) {
+        summary.damaged = true;
+        return Some(summary);
+    }
     summary.open_elsewhere = meta.in_use && place.is_taken();
     (summary.messages > 0).then_some(summary)
 }
 
-/// The session used last that is not a subagent's.
-pub(super) fn newest(folder: &Path) -> Result<Option<SessionId>, StoreError> {
+/// True if what was said is not there, or nothing of it.
+fn is_gone(place: &Place) -> bool {
+    let journal = fs::metadata(place.journal());
+    match journal {
+        Ok(facts) => facts.len() == 0 || !facts.is_file(),
+        Err(_) => !place.archive().is_file(),
+    }
+}
+
+/// True for a folder in which something was said that cannot be read; a session that is just being made has
+/// no facts yet either.
+fn is_damaged(place: &Place) -> bool {
+    let entries = fs::read_dir(&place.folder).into_iter().flatten().flatten();
+    let mut journals = entries.filter(|e| e.file_name().to_string_lossy().starts_with("journal"));
+    !place.is_taken() && journals.any(|e| e.metadata().is_ok_and(|facts| facts.len() > 0))
+}
+
+/// The session used last that is not a subagent's, of a worktree that counts.
+pub(super) fn newest(
+    folder: &Path,
+    counts: &dyn Fn(&str) -> bool,
+) -> Result<Option<SessionId>, StoreError> {
     let mut places: Vec<(Millis, Place)> = places(&[folder.to_owned()])?
         .into_iter()
         .map(|place| (modified(&place.journal()), place))
@@ -95,7 +122,7 @@ pub(super) fn newest(folder: &Path) -> Result<Option<SessionId>, StoreError> {
     let newest = places.into_iter().find(|(_, place)| {
         Meta::read_or_mend(place).is_some_and(|meta| {
             let subagent = meta.summary.info.parent.is_some() && !meta.fork;
-            meta.summary.messages > 0 && !subagent
+            meta.summary.messages > 0 && !subagent && counts(&meta.summary.info.worktree)
         })
     });
     Ok(newest.map(|(_, place)| place.id))

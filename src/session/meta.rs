@@ -81,6 +81,8 @@ struct File {
     archived: bool,
     in_use: bool,
     fork: bool,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    damaged: bool,
     patch: SummaryPatch,
 }
 
@@ -102,6 +104,7 @@ impl From<&Meta> for File {
             archived: row.archived,
             in_use: meta.in_use,
             fork: meta.fork,
+            damaged: row.damaged,
             patch: meta.patch.clone(),
         }
     }
@@ -124,6 +127,7 @@ impl From<File> for Meta {
                 open_elsewhere: false,
                 fork: file.fork,
                 archived: file.archived,
+                damaged: file.damaged,
             },
             in_use: file.in_use,
             fork: file.fork,
@@ -154,6 +158,7 @@ impl Meta {
                 open_elsewhere: false,
                 fork: false,
                 archived: false,
+                damaged: false,
             },
             in_use: false,
             fork: false,
@@ -201,6 +206,7 @@ impl Meta {
         let mut meta = Self::new(image.info.clone()?, &image.facts, patch, at);
         meta.fork = image.values.contains_key(FORK_VALUE);
         meta.summary.fork = meta.fork;
+        meta.summary.damaged = image.damaged > 0;
         Some(meta)
     }
 

@@ -7,14 +7,15 @@ use std::io;
 use super::archive;
 use super::error::StoreError;
 use super::list;
-use super::meta::modified;
+use super::meta::{Meta, modified};
 use super::place::Place;
 use super::project::Project;
 use crate::protocol::{Millis, PartBody, SnapshotId};
 
 impl Project {
     /// The snapshots that this project's sessions need for undo, diff and branches: whole trees and
-    /// single contents, those of the session used last first. Reads every journal.
+    /// single contents, those of the session used last first. Reads every journal. Fails if one of them
+    /// cannot be read whole: it may need anything, so nothing may go.
     pub fn snapshots_in_use(&self) -> Result<Vec<SnapshotId>, StoreError> {
         let mut places: Vec<(Millis, Place)> = list::places(&[self.sessions_dir()])?
             .into_iter()
@@ -35,6 +36,17 @@ impl Project {
                 }
                 Err(error) => return Err(error),
             };
+            let emptied = image.messages.is_empty()
+                && Meta::read(&place).is_some_and(|meta| meta.summary.messages > 0);
+            if image.damaged > 0 || emptied {
+                return Err(StoreError::Damaged {
+                    path: place.folder,
+                    detail:
+                        "which snapshots it needs cannot be told, so none are removed. Delete this \
+                             session if you no longer need it"
+                            .to_owned(),
+                });
+            }
             for part in image.parts.values().rev() {
                 match &part.body {
                     PartBody::StepStart { snapshot } | PartBody::StepFinish { snapshot, .. } => {

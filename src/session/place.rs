@@ -60,6 +60,14 @@ impl Place {
         self.folder.join("lock")
     }
 
+    /// A name in the session's folder that nothing has yet: `name`, `name.2`, …
+    pub(super) fn unused(&self, name: &str) -> PathBuf {
+        let first = self.folder.join(name);
+        let numbered = (2..).map(|n: u32| self.folder.join(format!("{name}.{n}")));
+        let mut names = std::iter::once(first.clone()).chain(numbered);
+        names.find(|path| !path.exists()).unwrap_or(first)
+    }
+
     /// Takes the session for this process.
     pub(super) fn claim(&self) -> Result<Claim, StoreError> {
         let path = self.lock();

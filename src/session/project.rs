@@ -3,6 +3,7 @@
 //! Opened once at the start; costs a few system calls and creates nothing. All worktrees of one git
 //! repository share a project.
 
+use std::collections::HashMap;
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::ffi::OsStrExt;
@@ -15,23 +16,26 @@ use rustix::fs::{FlockOperation, flock};
 
 use super::archive;
 use super::blob::Blobs;
-use super::commit::{Announce, Record};
+use super::commit::{Announce, Commit, Record};
 use super::error::StoreError;
 use super::faults::FaultPoints;
 use super::history::{History, PAGE_PARTS};
 use super::image::Image;
 use super::journal::{self, Journal, Tail};
+use super::meta::Meta;
 use super::place::{Claim, Lock, Place, make_folder};
 use super::store::{End, Inner, Opened, SessionStore};
 use super::view::{Ask, Line, damage_notice};
 use super::writer::{self, Start};
-use super::{SMALL, list};
+use super::{SMALL, list, lost};
 use crate::protocol::{SessionId, SessionInfo, SessionSummary};
 
 /// The data folder of one worktree.
 #[derive(Debug, Clone)]
 pub struct Project {
     pub(super) folder: PathBuf,
+    /// The worktree it was opened for; none for a project that was only found.
+    worktree: Option<PathBuf>,
     faults: Option<Arc<FaultPoints>>,
 }
 
@@ -41,10 +45,11 @@ impl Project {
     pub fn open(data_dir: &Path, worktree: &Path) -> Result<Self, StoreError> {
         let real = fs::canonicalize(worktree)
             .map_err(|e| StoreError::io("find the folder", worktree, e))?;
-        let identity = common_dir(&real).unwrap_or(real);
+        let identity = common_dir(&real).unwrap_or_else(|| real.clone());
         let hash = blake3::hash(identity.as_os_str().as_bytes()).to_hex();
         Ok(Self {
             folder: data_dir.join("projects").join(hash.as_str()),
+            worktree: Some(real),
             faults: None,
         })
     }
@@ -192,18 +197,25 @@ impl Project {
         let Some(lock) = lock else {
             return self.open_for_reading(place, announce, notices, elsewhere);
         };
-        archive::unpack(&place)?;
+        archive::unpack(&place, &mut notices)?;
         let journal = open_journal(&place, &mut notices)?;
         let small = journal.end() <= SMALL;
-        let image = if small {
-            Some(Image::read(&place.journal(), Some(journal.end()))?)
-        } else {
-            None
-        };
+        let mut found = None;
+        if small {
+            let mut image = Image::read(&place.journal(), Some(journal.end()))?;
+            let lost = image.info.is_none();
+            lost::heal(&mut image, &place);
+            let facts = image.info.clone().ok_or_else(|| no_facts(&place))?;
+            found = Some((image, lost.then_some(facts)));
+        }
         let store = self.handle(place, journal, lock, false, announce)?;
-        let history = match image {
-            Some(image) => {
+        let history = match found {
+            Some((image, facts)) => {
                 notices.extend(damage_notice(image.damaged));
+                // they are in the journal again
+                if let Some(facts) = facts {
+                    store.commit(Commit::written(vec![Record::Info(facts)], Vec::new()));
+                }
                 whole_history(image, &store.inner.place)?
             }
             None => newest_page(&store, &mut notices)?,
@@ -232,6 +244,7 @@ impl Project {
         let found = folders.into_iter().find_map(|sessions| {
             let project = Self {
                 folder: sessions.parent()?.to_owned(),
+                worktree: None,
                 faults: None,
             };
             project.existing(id).is_ok().then_some(project)
@@ -276,6 +289,12 @@ impl Project {
         Ok((whole_history(image, &place)?, damaged))
     }
 
+    /// What is known to be damaged of a session, as a sentence; none if all of it can be read.
+    pub fn damage(&self, id: SessionId) -> Result<Option<String>, StoreError> {
+        let image = archive::image(&self.existing(id)?)?;
+        Ok(damage_notice(image.damaged))
+    }
+
     /// Tries in `data_dir` what sessions need of a file system: a folder, a file, a lock, a sync. Leaves
     /// nothing behind but the folder. Returns how long the sync took.
     pub fn probe(data_dir: &Path) -> Result<Duration, StoreError> {
@@ -301,9 +320,39 @@ impl Project {
         tried
     }
 
-    /// This project's sessions with at least one message, last used first.
+    /// The sessions of this worktree with at least one message, last used first. Those of a worktree that
+    /// is not there any more count too: nobody else can go on with them.
     pub fn list(&self) -> Result<Vec<SessionSummary>, StoreError> {
-        list::of_folders(&[self.sessions_dir()])
+        let mut rows = list::of_folders(&[self.sessions_dir()])?;
+        let mut known = HashMap::new();
+        rows.retain(|row| {
+            let folder = &row.info.worktree;
+            if let Some(here) = known.get(folder) {
+                return *here;
+            }
+            let here = self.is_here(folder);
+            known.insert(folder.clone(), here);
+            here
+        });
+        Ok(rows)
+    }
+
+    /// The worktree that a session says it belongs to.
+    pub fn worktree_of(&self, id: SessionId) -> Option<String> {
+        let place = self.existing(id).ok()?;
+        Some(Meta::read_or_mend(&place)?.summary.info.worktree)
+    }
+
+    /// True if sessions of this worktree belong here: it is this one, or there is none of that name.
+    pub fn is_here(&self, worktree: &str) -> bool {
+        let Some(own) = &self.worktree else {
+            return true;
+        };
+        let other = Path::new(worktree);
+        worktree.is_empty() || other == own || !other.is_dir() || {
+            // two names of one folder
+            fs::canonicalize(other).is_ok_and(|other| other == *own)
+        }
     }
 
     /// The sessions of all projects, last used first.
@@ -313,7 +362,7 @@ impl Project {
 
     /// The session used last, subagents' sessions left out.
     pub fn newest(&self) -> Result<Option<SessionId>, StoreError> {
-        list::newest(&self.sessions_dir())
+        list::newest(&self.sessions_dir(), &|worktree| self.is_here(worktree))
     }
 }
 
@@ -341,7 +390,9 @@ fn taken(pid: u32) -> String {
 pub(super) fn no_facts(place: &Place) -> StoreError {
     StoreError::Damaged {
         path: place.journal(),
-        detail: "it does not say which session it is, so it cannot be opened".to_owned(),
+        detail: "it does not say which session it is, and nothing else in its folder does. What is left of \
+                 it is kept; look at the folder, or delete the session"
+            .to_owned(),
     }
 }
 
@@ -362,7 +413,7 @@ pub(super) fn open_journal(
         .map_err(|e| StoreError::io("open", &path, e))?;
     let tail = journal::tail(&file, &path)?;
     if tail.damaged {
-        let kept = place.folder.join("journal.damaged");
+        let kept = place.unused("journal.damaged");
         fs::copy(&path, &kept)
             .map_err(|e| StoreError::io("copy the damaged journal to", &kept, e))?;
         notices.push(format!(

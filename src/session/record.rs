@@ -174,3 +174,28 @@ pub(super) fn append(part: &mut Part, text: &str) -> bool {
         _ => false,
     }
 }
+
+/// How a commit follows the one before it in its journal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Order {
+    /// As it was written.
+    Next,
+    /// Lines between them are missing.
+    Gap,
+    /// It was there already.
+    Again,
+}
+
+impl Order {
+    /// Of the commit `n` after the commit `last`, with so many unusable lines between them, which stand for
+    /// any number of commits.
+    pub(super) const fn of(n: u64, last: u64, unusable: u64) -> Self {
+        if n <= last {
+            Self::Again
+        } else if n == last + 1 || unusable > 0 {
+            Self::Next
+        } else {
+            Self::Gap
+        }
+    }
+}

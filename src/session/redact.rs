@@ -3,11 +3,13 @@
 //! Two nets: the values of environment variables that hold keys (and of stored keys), and the shapes of
 //! known keys. What a model or a tool printed is searched too, which is why this works on text and not
 //! on fields. Values are found in the disguises that tools give them: JSON escapes, percent signs,
-//! broken over lines.
+//! entities, hex, base64, broken over lines or by colours.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
+use base64::Engine;
+use base64::engine::general_purpose::{STANDARD_NO_PAD, URL_SAFE_NO_PAD};
 use regex::{Captures, Regex};
 use serde_json::Value;
 
@@ -88,35 +90,88 @@ fn is_path(value: &str) -> bool {
     inside.contains('/') && !value.contains(['+', '='])
 }
 
-/// A pattern of a value in all its disguises.
-fn pattern(value: &str) -> Option<Regex> {
-    // between any two characters it may be broken over lines, with the quoting of both sides
-    const BREAK: &str = r"(?:\\?\r?\n[ \t>|]*|(?:\\+r)?\\+n)?";
-    let mut pattern = String::new();
+/// What may stand between any two characters of a value: the end of a line with the quoting of both sides
+/// (a diff's sign too), a colour.
+const BREAK: &str = r"(?:\\?\r?\n[ \t>|+-]*|(?:\\+r)?\\+n[+-]?|\x1b\[[0-9;]*m|\\+(?:u001b|x1b|e|033)\[[0-9;]*m){0,2}";
+
+/// Patterns of a value in all its disguises: as it is, escaped, in percent signs or entities, as hex or
+/// base64, broken over lines.
+fn patterns(value: &str) -> Vec<Regex> {
+    let mut spelled = String::new();
     for (n, letter) in value.chars().enumerate() {
         if n > 0 {
-            pattern.push_str(BREAK);
+            spelled.push_str(BREAK);
         }
-        let plain = regex::escape(letter.encode_utf8(&mut [0; 4]));
-        if letter.is_ascii_alphanumeric() {
-            pattern.push_str(&plain);
-            continue;
-        }
-        let mut percent = String::new();
-        for byte in letter.encode_utf8(&mut [0; 4]).bytes() {
-            // writing to a string cannot fail
-            _ = write!(percent, "%{byte:02X}");
-        }
-        let code = u32::from(letter);
-        _ = write!(
-            pattern,
-            r"(?:\\*{plain}|(?i:{percent})|\\+u(?i:{code:04x}))"
-        );
+        spelled.push_str(&spellings(letter));
     }
-    regex::RegexBuilder::new(&pattern)
+    let mut all = Vec::new();
+    // too large a pattern is no reason to let the value pass as it is
+    all.extend(built(&spelled).or_else(|| built(&regex::escape(value))));
+    let mut hex = String::new();
+    for byte in value.bytes() {
+        _ = write!(hex, "{byte:02x}");
+    }
+    all.extend(built(&format!("(?i:{hex})")));
+    let encoded: Vec<String> = in_base64(value).iter().map(|text| broken(text)).collect();
+    all.extend(built(&encoded.join("|")));
+    all
+}
+
+fn built(pattern: &str) -> Option<Regex> {
+    regex::RegexBuilder::new(pattern)
         .size_limit(32 << 20)
         .build()
         .ok()
+}
+
+/// A text that may be broken anywhere.
+fn broken(text: &str) -> String {
+    let letters = text
+        .chars()
+        .map(|c| regex::escape(c.encode_utf8(&mut [0; 4])));
+    letters.collect::<Vec<_>>().join(BREAK)
+}
+
+/// Every way in which a letter may stand in text, JSON, addresses and HTML.
+fn spellings(letter: char) -> String {
+    let plain = regex::escape(letter.encode_utf8(&mut [0; 4]));
+    let mut percent = String::new();
+    for byte in letter.encode_utf8(&mut [0; 4]).bytes() {
+        // writing to a string cannot fail
+        _ = write!(percent, "%{byte:02X}");
+    }
+    let code = u32::from(letter);
+    let escaped = if letter.is_ascii_alphanumeric() {
+        ""
+    } else {
+        r"\\*"
+    };
+    format!(
+        r"(?:{escaped}{plain}|(?i:{percent}|\\+u{code:04x}|\\+u\{{0*{code:x}\}}|\\+x{code:02x}|&#0*{code};|&#x0*{code:x};))"
+    )
+}
+
+/// What a value becomes in base64, wherever it begins within three bytes; the ends that depend on its
+/// neighbours are left out.
+fn in_base64(value: &str) -> Vec<String> {
+    let mut all = Vec::new();
+    for before in 0..3 {
+        let mut bytes = vec![0; before];
+        bytes.extend_from_slice(value.as_bytes());
+        // letters that hold a bit of what stands before or after
+        let from = (before * 8).div_ceil(6);
+        let to = bytes.len() * 8 / 6;
+        for text in [
+            STANDARD_NO_PAD.encode(&bytes),
+            URL_SAFE_NO_PAD.encode(&bytes),
+        ] {
+            let core = text.get(from..to).unwrap_or_default();
+            if core.len() >= SHORTEST && !all.iter().any(|known| known == core) {
+                all.push(core.to_owned());
+            }
+        }
+    }
+    all
 }
 
 /// True if a piece that follows a broken key can be the rest of it: no word looks so.
@@ -197,7 +252,7 @@ impl Redactor {
         // a secret that is part of another one must not spoil it
         values.sort_by_key(|value| std::cmp::Reverse(value.len()));
         values.dedup();
-        self.values.extend(values.iter().filter_map(|v| pattern(v)));
+        self.values.extend(values.iter().flat_map(|v| patterns(v)));
         self
     }
 

@@ -255,3 +255,32 @@ fn names_of_fields_are_searched_too() {
         serde_json::json!({"[redacted]": {"n": "[redacted]"}})
     );
 }
+
+#[test]
+fn known_values_are_found_in_every_common_encoding() {
+    use base64::engine::general_purpose::{STANDARD, URL_SAFE};
+    let key = "Zq81-kkPw/xT55+ab~Ux";
+    let redactor = Redactor::with_values([key.to_owned()]);
+    let (begin, rest) = key.split_at(9);
+    let each = |of: &dyn Fn(char) -> String| key.chars().map(of).collect::<String>();
+    let mut disguises = vec![
+        each(&|c| format!("\\u{:04x}", u32::from(c))),
+        each(&|c| format!("%{:02x}", u32::from(c))),
+        each(&|c| format!("&#{};", u32::from(c))),
+        each(&|c| format!("&#x{:X};", u32::from(c))),
+        each(&|c| format!("{:02X}", u32::from(c))),
+        format!("{begin}\n+{rest}"),
+        format!("{begin}\u{1b}[0m{rest}"),
+    ];
+    for around in ["", "a", "ab"] {
+        let text = format!("{around}{key}{around}");
+        disguises.push(STANDARD.encode(&text));
+        disguises.push(URL_SAFE.encode(&text));
+    }
+    for text in disguises {
+        let said = redactor.text(&text).into_owned();
+        assert!(said.contains(REDACTED), "{text} passes as {said}");
+    }
+    let plain = "Nothing is hidden here, c2VjcmV0IG9mIG5vYm9keQ== 5a71383 %41%42 &#65;";
+    assert_eq!(redactor.text(plain), plain);
+}

@@ -18,6 +18,7 @@ use super::error::StoreError;
 use super::frames::{self, Frames};
 use super::history::{History, Page};
 use super::image::Image;
+use super::lost;
 use super::meta::{FORK_VALUE, Meta, SummaryPatch, since_epoch};
 use super::place::Place;
 use crate::protocol::{Event, MessageId, NoticeLevel, Part, PartId};
@@ -279,7 +280,13 @@ impl View {
                 }
                 db.catch_up(&journal, to)
             }
-            Kept::Memory(image) => image.catch_up(&journal, Some(to)).map(|_| ()),
+            Kept::Memory(image) => {
+                image.catch_up(&journal, Some(to))?;
+                if to > 0 {
+                    lost::heal(image, &self.place);
+                }
+                Ok(())
+            }
         }
     }
 
@@ -343,8 +350,9 @@ impl View {
             Kept::Memory(image) => image.history(image.page(None, most)).ok_or_else(missing),
             Kept::Sled(db) => {
                 let page = db.page(None, most)?;
+                let lost = || lost::facts(&self.place, page.messages.first());
                 Ok(History {
-                    info: db.info()?.ok_or_else(missing)?,
+                    info: db.info()?.or_else(lost).ok_or_else(missing)?,
                     messages: page.messages,
                     parts: page.parts,
                     values: db.values()?,
@@ -410,6 +418,7 @@ impl View {
                 };
                 let mut meta = Meta::new(info, db.facts(), &self.patch, now);
                 meta.fork = db.has_value(FORK_VALUE)?;
+                meta.summary.damaged = db.damaged() > 0;
                 meta
             }
         };
@@ -484,8 +493,9 @@ impl View {
 pub(super) fn damage_notice(damaged: u64) -> Option<String> {
     (damaged > 0).then(|| {
         format!(
-            "The journal of this session is damaged in {damaged} place(s); what stood there is \
-             lost, everything else is shown."
+            "The journal of this session is damaged in {damaged} place{}; what stood there is \
+             lost, everything else is shown.",
+            if damaged == 1 { "" } else { "s" }
         )
     })
 }

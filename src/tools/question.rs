@@ -120,6 +120,7 @@ impl Tool for Question {
                               and say what you need."
                         .to_owned(),
                     title,
+                    metadata: json!({"dismissed": true}),
                     ..Failure::default()
                 }),
             }

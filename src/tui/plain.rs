@@ -6,6 +6,7 @@
 //! choices with the full screen; owns no state of the screen.
 
 mod ask;
+mod chosen;
 mod lines;
 
 use std::collections::VecDeque;
@@ -17,11 +18,15 @@ use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 use super::command::{self, Command, Parsed};
 use super::composer::buffer::Buffer;
 use super::keymap::Keymap;
+use super::overlay::undo::confirmed;
 use super::run::{AgentLink, Exit, Next, Remember, Start, TuiError};
 use super::state::asks::{Field, OpenAsk};
 use super::term::guard::write_all;
 use crate::protocol::link::OpSender;
-use crate::protocol::{Answer, Delivery, DiffReport, DiffScope, Event, Op, PromptInput, SessionId};
+use crate::protocol::{
+    Answer, Delivery, Destination, DiffScope, Event, Op, PromptInput, SearchHit, SessionId,
+    TreeTurn,
+};
 use ask::Reply;
 use lines::{Lines, clean};
 
@@ -35,7 +40,11 @@ struct Plain {
     lines: Lines,
     asks: VecDeque<OpenAsk>,
     /// An undo was previewed: the next line says yes or no.
-    undo: bool,
+    undo: Option<Destination>,
+    /// The turns and the places that were listed last, to be chosen by number.
+    turns: Vec<TreeTurn>,
+    places: Vec<SearchHit>,
+    searches: u64,
     /// A turn runs, or was asked for.
     running: bool,
     queued: usize,
@@ -68,7 +77,10 @@ pub(super) fn run(start: Start) -> Result<Exit, TuiError> {
         keys,
         lines: Lines::default(),
         asks: VecDeque::new(),
-        undo: false,
+        undo: None,
+        turns: Vec::new(),
+        places: Vec::new(),
+        searches: 0,
         running: false,
         queued: 0,
         cut: false,
@@ -239,23 +251,43 @@ impl Plain {
                     self.show_question();
                 }
             }
-            Event::Diff(report) => self.diff(&report),
-            Event::UndoPreview { prompt, files, .. } => {
-                self.print(&clean(&format!("Take back the turn of: {prompt}")));
-                for file in files {
-                    self.print(&clean(&format!("  {}: {}", file.path, file.action)));
-                }
-                self.print("y takes it back, anything else leaves it.");
-                self.undo = true;
+            Event::Diff(report) => self.all(&lines::diff(&report)),
+            Event::UndoPreview {
+                to,
+                prompt,
+                files,
+                note,
+            } => {
+                self.all(&lines::preview(to, &prompt, &files));
+                self.all(note.as_slice());
+                self.print("y does it, anything else leaves it.");
+                self.undo = Some(to);
             }
-            Event::Sessions { sessions } => {
-                for one in sessions.iter().take(20) {
-                    let line = format!("{}  {}", one.info.id, one.info.title);
-                    self.print(&clean(&line));
-                }
-                self.print("Open one with: dunlin --plain -r ID");
+            Event::Tree { turns } => {
+                self.all(&chosen::tree(&turns));
+                self.turns = turns;
             }
+            Event::Found {
+                generation,
+                hits,
+                more,
+            } if generation == self.searches => {
+                self.all(&chosen::places(&hits, more));
+                self.places = hits;
+            }
+            Event::BranchChanged { prompt, .. } if !prompt.is_empty() => {
+                self.print(&clean(&format!("Taken back; the prompt was: {prompt}")));
+            }
+            Event::BranchChanged { .. } => self.print("Done."),
+            Event::Sessions { sessions } => self.all(&lines::sessions(&sessions)),
             _ => {}
+        }
+    }
+
+    /// Prints lines that others had a hand in.
+    fn all(&mut self, lines: &[String]) {
+        for line in lines {
+            self.print(&clean(line));
         }
     }
 
@@ -268,26 +300,13 @@ impl Plain {
         }
     }
 
-    fn diff(&mut self, report: &DiffReport) {
-        if report.files.is_empty() {
-            self.print("Nothing changed.");
-        }
-        for file in &report.files {
-            let line = format!(
-                "{}: {} added, {} removed",
-                file.path, file.added, file.removed
-            );
-            self.print(&clean(&line));
-        }
-    }
-
     fn line(&mut self, line: &str) {
         if !self.asks.is_empty() {
             return self.reply(line);
         }
-        if std::mem::take(&mut self.undo) {
+        if let Some(to) = self.undo.take() {
             if matches!(line.trim().to_lowercase().as_str(), "y" | "yes") {
-                self.send(Op::Undo { confirmed: true });
+                self.send(confirmed(to));
             } else {
                 self.print("Left as it is.");
             }
@@ -346,6 +365,7 @@ impl Plain {
                 open.field = Some(Field {
                     purpose,
                     text: Buffer::default(),
+                    problem: "",
                 });
                 self.print(sentence);
             }
@@ -361,13 +381,33 @@ impl Plain {
                 self.next = Some(Next::Demo);
                 return self.close();
             }
-            Command::Help => return self.help(),
+            Command::Help => return self.all(&lines::help()),
             Command::New => Op::NewSession,
             Command::Sessions => Op::ListSessions { all: false },
             Command::Fork => Op::Fork { at: None },
             Command::Rename if !rest.is_empty() => Op::Rename(rest),
             Command::Undo => Op::Undo { confirmed: false },
-            Command::Redo => Op::Redo,
+            Command::Redo => Op::Redo { confirmed: false },
+            Command::Rewind if rest.is_empty() => Op::Tree,
+            Command::Rewind => match chosen::turn(&self.turns, &rest) {
+                Ok(op) => op,
+                Err(sentence) => return self.print(sentence),
+            },
+            Command::Search => match chosen::place(&self.places, &rest) {
+                Some(op) => op,
+                None if rest.is_empty() => {
+                    return self.print("/search WORDS finds them in any session.");
+                }
+                None => {
+                    self.searches += 1;
+                    Op::Search {
+                        text: rest,
+                        prompts: false,
+                        all: false,
+                        generation: self.searches,
+                    }
+                }
+            },
             Command::Diff => Op::Diff(match rest.as_str() {
                 "session" => DiffScope::Session,
                 "step" => DiffScope::Step,
@@ -399,18 +439,6 @@ impl Plain {
             }
         };
         self.send(op);
-    }
-
-    fn help(&mut self) {
-        self.print("A line is a prompt. !LINE runs a command, ctrl+c stops a turn, and these:");
-        for name in [
-            "new", "sessions", "fork", "rename", "undo", "redo", "diff", "compact", "model",
-            "mode", "agent", "export", "continue", "demo", "quit",
-        ] {
-            if let Some(row) = command::row_of(name) {
-                self.print(&format!("  /{} {}  {}", row.name, row.takes, row.says));
-            }
-        }
     }
 
     fn stdin_is_over(&mut self) {

@@ -9,10 +9,12 @@ mod apply;
 mod calls;
 mod compaction;
 mod find;
+mod folds;
 mod layouts;
 mod list;
 mod moves;
 mod render;
+mod retries;
 mod select;
 mod words;
 
@@ -57,6 +59,8 @@ pub struct Look<'a> {
     pub motion: bool,
     /// The key that shows hidden lines, e.g. `ctrl+e`.
     pub unfold_key: &'a str,
+    /// The key that shows all of an output, e.g. `alt+o`.
+    pub output_key: &'a str,
 }
 
 impl<'a> Look<'a> {
@@ -68,6 +72,7 @@ impl<'a> Look<'a> {
             spinner: 2,
             motion: true,
             unfold_key: "ctrl+e",
+            output_key: "alt+o",
         }
     }
 }
@@ -105,6 +110,8 @@ pub struct Transcript {
     screen: Vec<Option<(Unit, Option<usize>)>>,
     area: Rect,
     last_width: u16,
+    /// The key that hidden rows name, as of the last frame.
+    key: String,
     theme: Option<Theme>,
     theme_version: u32,
     new_activity: bool,
@@ -169,7 +176,7 @@ impl Transcript {
             }
             Event::PartUpdated { part } => apply::part(list, part),
             Event::PartDelta { part, delta, .. } => return apply::delta(list, *part, delta),
-            Event::Retry { attempt, error, .. } => apply::retry(list, *attempt, error, None),
+            Event::Retry { attempt, error, .. } => retries::retry(list, *attempt, error, None),
             Event::Compacted {
                 before_tokens,
                 after_tokens,
@@ -333,62 +340,6 @@ impl Transcript {
         self.list.index(unit.cell)
     }
 
-    /// Folds or unfolds the cell at a row of the last area (0 is its first row); true if it did.
-    pub fn toggle_fold_at(&mut self, row: u16) -> bool {
-        self.cell_at(row).is_some_and(|at| self.toggle(at))
-    }
-
-    /// Folds or unfolds the lowest cell on screen that hides something, or that was unfolded; true if
-    /// there is one. What stands below the screen is never touched.
-    pub fn toggle_fold_last(&mut self) -> bool {
-        let mut cells: Vec<u64> = self
-            .screen
-            .iter()
-            .rev()
-            .flatten()
-            .map(|(u, _)| u.cell)
-            .collect();
-        cells.dedup();
-        let found = cells.into_iter().find(|id| self.hides_or_is_open(*id));
-        found
-            .and_then(|id| self.list.index(id))
-            .is_some_and(|at| self.toggle(at))
-    }
-
-    /// True if unfolding would show more, or folding less.
-    fn hides_or_is_open(&mut self, id: u64) -> bool {
-        let Some(at) = self.list.index(id) else {
-            return false;
-        };
-        let Some(entry) = self.list.get(at).filter(|entry| entry.cell.can_unfold()) else {
-            return false;
-        };
-        if entry.turned {
-            return true;
-        }
-        let theme = self.theme.clone().unwrap_or_default();
-        let width = self.last_width.max(1);
-        let unit = Unit { cell: id, part: 0 };
-        let mut rows = |turned| {
-            if let Some(entry) = self.list.get_mut(at) {
-                entry.turned = turned;
-            }
-            self.layouts(width, &Look::new(&theme, 0)).rows(unit)
-        };
-        let (open, folded) = (rows(true), rows(false));
-        open.len() != folded.len()
-    }
-
-    fn toggle(&mut self, at: usize) -> bool {
-        match self.list.get_mut(at) {
-            Some(entry) if entry.cell.can_unfold() => {
-                entry.turned = !entry.turned;
-                true
-            }
-            _ => false,
-        }
-    }
-
     /// The only command that runs now, its first line.
     pub fn running(&self) -> Option<Safe> {
         let runs = |entry: &&list::Entry| match &entry.cell {
@@ -401,19 +352,6 @@ impl Transcript {
             Cell::Exec(exec) => Some(exec.facts.shown_title()),
             _ => None,
         }
-    }
-
-    /// The part shown at a row of the last area, for `Op::ReadOutput`.
-    pub fn part_at(&self, row: u16) -> Option<PartId> {
-        self.list.get(self.cell_at(row)?)?.part
-    }
-
-    /// The newest tool call whose output is hidden in part, for `Op::ReadOutput`.
-    pub fn last_output(&self) -> Option<PartId> {
-        self.list.iter().rev().find_map(|entry| match &entry.cell {
-            Cell::Exec(_) | Cell::Call(_) | Cell::Task(_) | Cell::Edit(_) => entry.part,
-            _ => None,
-        })
     }
 
     /// The oldest loaded message, once, when the top of what is loaded comes near and there is more

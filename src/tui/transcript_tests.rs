@@ -539,6 +539,11 @@ fn a_waiting_call_says_so() {
 /// A long conversation: so many turns of a prompt, an answer and a command.
 fn long(turns: usize) -> Talk {
     let mut talk = Talk::new();
+    go_on(&mut talk, turns);
+    talk
+}
+
+fn go_on(talk: &mut Talk, turns: usize) {
     for n in 0..turns {
         talk.user(&format!("prompt {n}"));
         talk.add(said(&format!("Answer {n} has words enough to be wrapped on a narrow screen, and then some more of them.")));
@@ -550,7 +555,6 @@ fn long(turns: usize) -> Talk {
             500,
         );
     }
-    talk
 }
 
 #[test]
@@ -632,7 +636,9 @@ fn the_anchor_survives_a_resize_and_back() {
 
 #[test]
 fn the_anchor_survives_a_fold_above_and_older_pages() {
-    let mut talk = long(12);
+    let mut talk = Talk::new();
+    talk.done("bash", "seq 40", &"x\n".repeat(40), json!({"exit": 0}), 500);
+    go_on(&mut talk, 12);
     let mut older = Talk::new();
     older.now = 5_000;
     older.mint = IdMint::new(9, 0);

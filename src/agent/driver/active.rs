@@ -165,6 +165,7 @@ impl Active {
             budget: ports.config.budget.clone(),
             headless: ports.headless,
             overhead,
+            effort: ports.config.effort,
             sandbox: ports.sandbox.clone(),
             seed: seed(),
         };

@@ -13,6 +13,7 @@ use crate::protocol::{
     Event, Message, MessageId, NoticeLevel, Part, PartBody, SessionId, ToolState,
 };
 use crate::session::{Fork, Project, SessionStore, StoreError};
+use crate::snapshot::SnapshotError;
 
 /// How often the snapshot store is cleaned, and how long after the start.
 const COLLECT_EVERY: Duration = Duration::from_hours(24);
@@ -155,6 +156,23 @@ impl Agent {
         self.keep(id, move |project| {
             project.delete(id)?;
             Ok("Deleted.".to_owned())
+        });
+    }
+
+    /// Snapshots that are off are told once, when that is known: nobody should find out by an undo that
+    /// leaves the files alone. Who turned them off knows.
+    pub(super) fn tell_snapshots_off(&self) {
+        if !self.ports.config.snapshot.enabled || self.active.family.is_child() {
+            return;
+        }
+        let snapshots = self.ports.snapshots.clone();
+        let back = self.active.back.clone();
+        tokio::spawn(async move {
+            // answered when the first snapshot is made, or refused with the reason
+            if let Err(SnapshotError::Off(text)) = snapshots.head().await {
+                let level = NoticeLevel::Warning;
+                drop(back.send(Back::Event(Event::Notice { level, text })));
+            }
         });
     }
 

@@ -22,6 +22,7 @@ mod perform;
 mod ports;
 mod reading;
 mod recall;
+mod restoring;
 mod rules;
 mod sessions;
 mod tapes;
@@ -133,6 +134,7 @@ impl Agent {
             Begin::Open(id) => agent.open_session(id).await,
         }
         agent.announce_onboarding();
+        agent.tell_snapshots_off();
         agent.collect_snapshots();
         agent
     }
@@ -264,7 +266,10 @@ impl Agent {
             }
             Back::Event(event) => self.active.announce(&self.ports, vec![event]),
             Back::Writes(message, writes) => self.keep_writes(message, &writes),
-            Back::Settled => self.active.pending = self.active.pending.saturating_sub(1),
+            Back::Settled => {
+                self.active.pending = self.active.pending.saturating_sub(1);
+                self.count_changes();
+            }
             Back::Question(question) => self.asked_by_tool(question),
             Back::Spawn(spawn) => {
                 self.flush();

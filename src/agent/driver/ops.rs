@@ -46,7 +46,7 @@ impl Agent {
             Op::Restore { parts } => self.input(Input::Restore { parts }),
             Op::Pin { part, on } => self.input(Input::Pin { part, on }),
             Op::Undo { confirmed } => self.undo(confirmed).await,
-            Op::Redo => self.redo().await,
+            Op::Redo { confirmed } => self.redo(confirmed).await,
             Op::Rewind {
                 to,
                 files,
@@ -69,7 +69,7 @@ impl Agent {
             Op::SetModel(model) => self.choose_model(&model),
             Op::SetEffort(effort) => {
                 self.ports.config.effort = effort;
-                self.notice(NoticeLevel::Info, "The next request uses this effort.");
+                self.input(Input::SetEffort(effort));
             }
             Op::SetAgent(agent) => self.choose_agent(agent),
             Op::Rename(title) => self.input(Input::Titled(title)),
@@ -313,7 +313,7 @@ const fn changes(op: &Op) -> bool {
             | Op::Restore { .. }
             | Op::Pin { .. }
             | Op::Undo { .. }
-            | Op::Redo
+            | Op::Redo { .. }
             | Op::Rewind { .. }
             | Op::SwitchBranch { .. }
             | Op::Rename(_)

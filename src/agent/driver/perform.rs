@@ -137,6 +137,33 @@ impl Agent {
         None
     }
 
+    /// What the session's steps have changed, for listings. Told again when the last step's changes are
+    /// known: they are counted beside the turn.
+    pub(super) fn count_changes(&self) {
+        let Some(store) = self.active.writer() else {
+            return;
+        };
+        let (mut added, mut removed) = (0, 0);
+        for part in self
+            .active
+            .turn
+            .conversation()
+            .entries()
+            .iter()
+            .flat_map(|e| &e.parts)
+        {
+            if let PartBody::Patch { files, .. } = &part.body {
+                added += files.iter().map(|f| f.added).sum::<u32>();
+                removed += files.iter().map(|f| f.removed).sum::<u32>();
+            }
+        }
+        store.set_summary(SummaryPatch {
+            added: Some(added),
+            removed: Some(removed),
+            ..SummaryPatch::default()
+        });
+    }
+
     /// What listings and `dunlin inspect` show of the session, and what it has read, are kept at the
     /// end of a turn.
     fn turn_ended(&mut self) {
@@ -147,20 +174,13 @@ impl Agent {
         let turn = &self.active.turn;
         let (used, window) = (turn.usage().next(), turn.window().size);
         let percent = (used * 100).checked_div(window).unwrap_or(0).min(100);
-        let (mut added, mut removed) = (0, 0);
-        for part in turn.conversation().entries().iter().flat_map(|e| &e.parts) {
-            if let PartBody::Patch { files, .. } = &part.body {
-                added += files.iter().map(|f| f.added).sum::<u32>();
-                removed += files.iter().map(|f| f.removed).sum::<u32>();
-            }
-        }
         store.set_summary(SummaryPatch {
             cost: Some(turn.spent().cost()),
             context_percent: Some(percent as u8),
-            added: Some(added),
-            removed: Some(removed),
             branch: Some(self.ports.place.branch.clone()),
+            ..SummaryPatch::default()
         });
+        self.count_changes();
         if let Ok(value) = serde_json::to_value(self.active.reads.state()) {
             let record = Record::Value {
                 name: "reads".to_owned(),

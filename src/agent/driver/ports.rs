@@ -68,6 +68,8 @@ pub struct Ports {
     pub outbox: Outbox,
     /// True if nobody can be asked.
     pub headless: bool,
+    /// True if there is no screen, with or without somebody who answers.
+    pub unattended: bool,
     /// 0 for the user's own session, 1 for its subagents, and so on.
     pub depth: u32,
 }
@@ -81,7 +83,9 @@ impl Ports {
     /// Every key that dunlin knows, for taking them out of exports.
     pub fn known_keys(&self) -> Vec<String> {
         let env = |name: &str| std::env::var(name).ok();
-        auth::known_keys(&self.paths.config_dir, &self.models.key_variables(), &env)
+        let mut keys = auth::known_keys(&self.paths.config_dir, &self.models.key_variables(), &env);
+        keys.extend(self.config.secrets());
+        keys
     }
 
     /// Runs something that blocks on a thread of its own; it sends its result itself.

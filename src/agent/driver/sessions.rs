@@ -104,11 +104,17 @@ impl Agent {
                     "There is no earlier session here; this is a new one.",
                 );
             }
-            Err(error) => {
-                self.announce_session(true, false);
-                self.store_trouble(&error);
-            }
+            Err(error) => self.not_opened(&error),
         }
+    }
+
+    /// A session could not be opened. On a screen the one that is open stays; a script must not go on in
+    /// another one without knowing.
+    fn not_opened(&self, error: &StoreError) {
+        if !self.ports.unattended {
+            self.announce_session(self.active.writable, false);
+        }
+        self.store_trouble(error);
     }
 
     /// Opens a session in place of the one that is open.
@@ -124,14 +130,18 @@ impl Agent {
             return;
         }
         if let Err(error) = self.enter(id).await {
-            self.announce_session(self.active.writable, false);
-            self.store_trouble(&error);
+            self.not_opened(&error);
         }
     }
 
     /// A session of this project, to go on with it; of another folder, to look at it.
     fn opened(&self, id: SessionId) -> Result<(Opened, bool), StoreError> {
         let announcer = || self.active.announcer(&self.ports);
+        // another worktree of this repository has its own files
+        let worktree = self.ports.project.worktree_of(id);
+        if worktree.is_some_and(|folder| !self.ports.project.is_here(&folder)) {
+            return Ok((self.ports.project.open_to_read(id, announcer())?, true));
+        }
         match self.ports.project.open_session(id, announcer()) {
             Err(StoreError::NotFound(_)) => {
                 let other = Project::holding(&self.ports.paths.data_dir, id)?;

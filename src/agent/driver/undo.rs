@@ -5,7 +5,7 @@
 //! after the fork are taken back, those of the way there are done again. What is about to happen is
 //! stored before a file is touched, so that a journey cut by a crash is told and can be gone again.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -15,7 +15,7 @@ use super::branch::{self, Parents, Tip};
 use crate::context::{Conversation, Entry};
 use crate::protocol::{Destination, Event, Message, MessageId, NoticeLevel, Part};
 use crate::session::{Commit, Record, Sync};
-use crate::snapshot::{FileWrite, Restored, SnapshotState};
+use crate::snapshot::FileWrite;
 
 /// Undos that can be taken back one after the other.
 const UNDONE: usize = 50;
@@ -47,11 +47,11 @@ struct Journey {
 
 /// What stands between two ends of branches.
 #[derive(Default)]
-struct Way {
+pub(super) struct Way {
     /// The first message that leaves the branch.
     leaves: Option<MessageId>,
     /// What comes onto the branch.
-    comes: (Vec<Message>, Vec<Part>),
+    pub(super) comes: (Vec<Message>, Vec<Part>),
     /// What takes the files there, as writes to be taken back, oldest first.
     writes: Vec<FileWrite>,
 }
@@ -170,6 +170,7 @@ impl Agent {
         } else {
             Vec::new()
         };
+        let known: HashSet<String> = writes.iter().map(|w| w.path.clone()).collect();
         let from = self.tip();
         let again = journey.confirmed && self.set_out(from, journey.to, &writes).await;
         let restored = match self.restore(writes, !journey.confirmed).await {
@@ -184,6 +185,9 @@ impl Agent {
         if !journey.confirmed {
             let prompt = first_line(&journey.prompt);
             let preview = Event::UndoPreview {
+                note: self
+                    .left_alone(way.leaves, &known)
+                    .filter(|_| journey.files),
                 to: journey.destination,
                 prompt,
                 files: restored.files,
@@ -222,8 +226,8 @@ impl Agent {
         self.active.undone.drain(..more);
     }
 
-    /// `/redo`: brings back what the last undo took, if nothing was said since.
-    pub(super) async fn redo(&mut self) {
+    /// `/redo`: a preview first; confirmed, what the last undo took comes back, if nothing was said since.
+    pub(super) async fn redo(&mut self, confirmed: bool) {
         let here = self.tip();
         let fits = self.active.undone.last().is_some_and(|u| u.to == here);
         if !fits {
@@ -241,6 +245,10 @@ impl Agent {
             return;
         };
         let writes = undone.writes.clone().unwrap_or_else(|| way.writes.clone());
+        if !confirmed {
+            self.active.undone.push(undone);
+            return self.preview_redo(&way, writes).await;
+        }
         self.set_out(here, undone.from, &writes).await;
         match self.restore(writes, false).await {
             Ok(restored) => {
@@ -371,43 +379,6 @@ impl Agent {
         }
     }
 
-    async fn restore(&self, writes: Vec<FileWrite>, dry_run: bool) -> Result<Restored, String> {
-        if writes.is_empty() {
-            return Ok(Restored::default());
-        }
-        if let SnapshotState::Off(reason) = self.ports.snapshots.state() {
-            if !dry_run {
-                let text = format!("Only the conversation goes back, files stay. {reason}");
-                self.notice(NoticeLevel::Warning, &text);
-            }
-            return Ok(Restored::default());
-        }
-        let restored = self.ports.snapshots.restore(writes, dry_run).await;
-        restored.map_err(|error| error.to_string())
-    }
-
-    fn tell_conflicts(&self, restored: &Restored) {
-        let conflicts: Vec<&str> = restored
-            .files
-            .iter()
-            .filter(|f| f.conflict)
-            .map(|f| f.path.as_str())
-            .collect();
-        if conflicts.is_empty() {
-            return;
-        }
-        let shown = conflicts.iter().take(5).copied().collect::<Vec<_>>();
-        let more = match conflicts.len() - shown.len() {
-            0 => String::new(),
-            n => format!(" and {n} more"),
-        };
-        let text = format!(
-            "Left as they are, because they were changed since: {}{more}.",
-            shown.join(", ")
-        );
-        self.notice(NoticeLevel::Warning, &text);
-    }
-
     /// The conversation goes the way; the branch's new end is written and announced.
     fn change_branch(&mut self, way: Way, prompt: String) {
         let newest = self.active.newest.max(self.tip());
@@ -499,6 +470,6 @@ fn writes_in(values: &BTreeMap<String, Value>, message: MessageId) -> Vec<FileWr
     super::active::stored(values, &writes_of(message))
 }
 
-fn first_line(text: &str) -> String {
+pub(super) fn first_line(text: &str) -> String {
     text.lines().next().unwrap_or_default().to_owned()
 }

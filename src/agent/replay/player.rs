@@ -390,6 +390,7 @@ impl<'a> Player<'a> {
             budget: Budget::default(),
             headless: false,
             overhead: 0,
+            effort: None,
             sandbox: String::new(),
             seed: 1,
         }

@@ -1,9 +1,16 @@
 //! Questions to the user: opened, answered, closed. Several may be open at once.
 
+use serde_json::{Value, json};
+
 use super::calls::Stage;
 use super::{State, Turn};
 use crate::agent::effect::Effect;
 use crate::protocol::{Answer, Ask, AskBody, AskId, Event, Millis, PartId, TurnEnd};
+
+/// Facts for front ends: the user refused the call, and with which words.
+fn refused(words: &str) -> Value {
+    json!({"refused": {"by": "user", "words": words}})
+}
 
 /// What the model reads after a plain no.
 const REFUSED: &str = "The user refused this call. Do not try it again in another way.";
@@ -93,11 +100,11 @@ impl Turn {
                 if let Some(running) = &mut self.running {
                     running.refused = true;
                 }
-                self.fail_call(now, part, REFUSED.to_owned());
+                self.refuse_call(now, part, REFUSED.to_owned(), refused(""));
             }
             Answer::No { message } => {
                 let sentence = format!("The user refused this call and says: {message}");
-                self.fail_call(now, part, sentence);
+                self.refuse_call(now, part, sentence, refused(&message));
             }
         }
     }
@@ -135,7 +142,7 @@ impl Turn {
         now: Millis,
         part: PartId,
         tool: &str,
-        input: &serde_json::Value,
+        input: &Value,
         answer: Answer,
     ) {
         let Some(Stage::Asking(next)) = self.call_mut(part).map(|c| c.stage.clone()) else {
@@ -153,11 +160,11 @@ impl Turn {
                 self.go_on_with(now, part, next);
             }
             Answer::No { message } if message.trim().is_empty() => {
-                self.fail_call(now, part, LOOPING.to_owned());
+                self.refuse_call(now, part, LOOPING.to_owned(), refused(""));
             }
             Answer::No { message } => {
                 let sentence = format!("{LOOPING} The user says: {message}");
-                self.fail_call(now, part, sentence);
+                self.refuse_call(now, part, sentence, refused(&message));
             }
         }
     }

@@ -32,6 +32,8 @@ pub(super) struct Call {
     writes: Vec<PathBuf>,
     /// True once the loop guard knows of it.
     counted: bool,
+    /// The last lines it has put out so far: all there is of them if it is cut.
+    pub(super) tail: String,
 }
 
 /// What becomes of a call that the loop guard lets pass.
@@ -92,6 +94,7 @@ impl Turn {
                 can_write: false,
                 writes: Vec::new(),
                 counted: false,
+                tail: String::new(),
             });
         }
     }
@@ -213,7 +216,10 @@ impl Turn {
         };
         let pairs = before.saturating_sub(1).max(1) * found.cycle;
         let result = if found.same_results >= pairs {
-            format!("{before} of {before}: identical output")
+            // Identical results end alike, so the first one's exit code is that of all.
+            let exit = self.exit_of(found.first).filter(|_| found.cycle == 1);
+            let exit = exit.map_or_else(String::new, |code| format!("exit {code}, "));
+            format!("{before} of {before}: {exit}identical output")
         } else {
             format!(
                 "{} of {pairs} repeats had identical output",
@@ -232,6 +238,15 @@ impl Turn {
                 ("since then".to_owned(), self.since(now, found.first)),
             ],
         }
+    }
+
+    /// The exit code of a command that ran, by the part that records it.
+    fn exit_of(&self, part: u128) -> Option<i64> {
+        let part = self.conversation.part(PartId::from_raw(part))?;
+        let PartBody::Tool(tool) = &part.body else {
+            return None;
+        };
+        tool.state.metadata()?.get("exit")?.as_i64()
     }
 
     pub(super) fn set_stage(&mut self, part: PartId, stage: Stage) {
@@ -358,12 +373,10 @@ impl Turn {
 
     /// A running call reports: shown, never stored.
     pub(super) fn progress(&mut self, part: PartId, update: &ProgressUpdate) {
-        let running = self
-            .call_mut(part)
-            .is_some_and(|c| c.stage == Stage::Running);
-        if !running {
+        let Some(call) = self.call_mut(part).filter(|c| c.stage == Stage::Running) else {
             return;
-        }
+        };
+        call.tail.clone_from(&update.tail);
         let Some(mut part) = self.conversation.part(part).cloned() else {
             return;
         };
@@ -435,6 +448,17 @@ impl Turn {
 
     /// A call that does not run has this sentence as its result.
     pub(super) fn fail_call(&mut self, now: Millis, part: PartId, sentence: String) {
+        self.refuse_call(now, part, sentence, Value::Null);
+    }
+
+    /// The same with facts about why, for front ends; null for none.
+    pub(super) fn refuse_call(
+        &mut self,
+        now: Millis,
+        part: PartId,
+        sentence: String,
+        facts: Value,
+    ) {
         let Some(call) = self.call_mut(part) else {
             return;
         };
@@ -444,6 +468,7 @@ impl Turn {
         let failure = Failure {
             message: sentence,
             title,
+            metadata: facts,
             ..Failure::default()
         };
         self.update_part(part, |p| set_failed(p, failure, now));

@@ -32,7 +32,8 @@ use crate::context::overflow::{Usage, Window};
 use crate::context::{Conversation, overflow};
 use crate::model::ModelInfo;
 use crate::protocol::{
-    Ask, Event, IdMint, MessageId, Millis, PartId, Phase, QueueState, SessionInfo, Status, TurnEnd,
+    Ask, Effort, Event, IdMint, MessageId, Millis, PartId, Phase, QueueState, SessionInfo, Status,
+    TurnEnd,
 };
 
 /// What a turn is told once.
@@ -52,6 +53,8 @@ pub struct Setup {
     pub headless: bool,
     /// Estimated tokens of system prompt and tool schemas.
     pub overhead: u64,
+    /// The reasoning effort that was chosen; none for the model's own.
+    pub effort: Option<Effort>,
     /// Sentence about the sandbox for the status line.
     pub sandbox: String,
     /// Seed of the ids.
@@ -216,6 +219,10 @@ impl Turn {
                 self.announce_status(now);
             }
             Input::SetModel(info) => self.set_model(now, *info),
+            Input::SetEffort(effort) => {
+                self.setup.effort = effort;
+                self.announce_status(now);
+            }
             Input::SetAgent(agent) => {
                 self.setup.info.agent = agent;
                 self.write_info();
@@ -465,8 +472,17 @@ impl Turn {
             mode: info.mode,
             agent: info.agent.clone(),
             model: info.model.clone(),
-            model_label: self.setup.model.label.clone(),
+            model_label: self.model_label(),
             sandbox: self.setup.sandbox.clone(),
+        }
+    }
+
+    /// `sonnet-5 high`: the model and the effort that was chosen for it.
+    fn model_label(&self) -> String {
+        let label = &self.setup.model.label;
+        match self.setup.effort {
+            Some(effort) => format!("{label} {}", effort.name()),
+            None => label.clone(),
         }
     }
 

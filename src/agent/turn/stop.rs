@@ -156,10 +156,17 @@ impl Turn {
             .map(|p| p.id)
             .collect();
         for id in open {
+            // What a command had put out on the screen is kept: it may be why it was stopped.
+            let message = match self.call_mut(id).map(|call| std::mem::take(&mut call.tail)) {
+                Some(tail) if !tail.trim().is_empty() => {
+                    format!("{}\n\n{INTERRUPTED_OUTPUT}", tail.trim_end())
+                }
+                _ => INTERRUPTED_OUTPUT.to_owned(),
+            };
             self.update_part(id, |part| {
                 part.end = Some(now);
                 let failure = Failure {
-                    message: INTERRUPTED_OUTPUT.to_owned(),
+                    message,
                     ..Failure::default()
                 };
                 super::calls::set_failed(part, failure, now);

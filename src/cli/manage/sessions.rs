@@ -1,7 +1,7 @@
 //! `dunlin sessions`, `search`, `inspect`, `gc`: what is stored, without opening it to write.
 
 use std::collections::HashMap;
-use std::io::{IsTerminal, Write};
+use std::io::{ErrorKind, IsTerminal, Write};
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
@@ -17,7 +17,7 @@ use crate::error::AppError;
 use crate::headless::exit;
 use crate::model::auth;
 use crate::protocol::{IdMint, SessionId, SessionSummary};
-use crate::session::{self, GcPolicy, GcReport, Project, Redactor, SearchQuery};
+use crate::session::{self, GcPolicy, GcReport, Hit, Project, Redactor, SearchQuery, StoreError};
 use crate::snapshot;
 use crate::tui::term::sanitise::Safe;
 
@@ -56,7 +56,9 @@ pub(super) fn run(options: &Options, what: Sessions) -> Outcome {
                 let hint = "Give it in quotes if it holds spaces.";
                 return Err(AppError::usage("The name of a session is not empty.", hint));
             }
-            project.rename(parse(&id)?, &title)?;
+            let id = parse(&id)?;
+            tell_damage(&project, id);
+            project.rename(id, &title)?;
             print(format_args!("Renamed to: {}", safe(title.trim())));
         }
         Sessions::Delete { id, yes } => {
@@ -150,9 +152,10 @@ fn line(session: &SessionSummary, size: Option<u64>, all: bool) -> String {
     let cost = session
         .cost
         .map_or_else(|| "?".to_owned(), |usd| format!("${usd:.2}"));
-    let state = match (session.open_elsewhere, session.archived) {
-        (true, _) => "[open] ",
-        (_, true) => "[packed] ",
+    let state = match (session.damaged, session.open_elsewhere, session.archived) {
+        (true, ..) => "[damaged] ",
+        (_, true, _) => "[open] ",
+        (_, _, true) => "[packed] ",
         _ => "",
     };
     let place = if all {
@@ -218,16 +221,41 @@ fn export(
     let variables = app::registry(ground).key_variables();
     let env = |name: &str| std::env::var(name).ok();
     let keys = auth::known_keys(&ground.paths.config_dir, &variables, &env);
-    let redactor = Redactor::of_process().and(keys);
+    let redactor = Redactor::of_process()
+        .and(keys)
+        .and(ground.config.secrets());
+    tell_damage(project, id);
     let out = std::io::stdout();
     if !out.is_terminal() {
-        return Ok(project.export(id, format, &redactor, &mut out.lock())?);
+        return written(project.export(id, format, &redactor, &mut out.lock()));
     }
     // What was said and read in a session must not steer the terminal it is shown on.
     let mut text = Vec::new();
     project.export(id, format, &redactor, &mut text)?;
     print(String::from_utf8_lossy(&text).trim_end());
     Ok(())
+}
+
+/// What became of an export to standard output.
+fn written(done: Result<(), StoreError>) -> Result<(), AppError> {
+    match done {
+        // a reader that went away has what it wanted
+        Err(StoreError::Io { source, .. }) if source.kind() == ErrorKind::BrokenPipe => Ok(()),
+        Err(StoreError::Io { action, source, .. }) if action == session::WRITING_EXPORT => {
+            Err(AppError::new(
+                format!("Standard output cannot be written: {source}."),
+                "Send the export to another file.",
+            ))
+        }
+        done => Ok(done?),
+    }
+}
+
+/// A session that is damaged is said to be, on stderr: what is printed has a hole.
+fn tell_damage(project: &Project, id: SessionId) {
+    if let Ok(Some(sentence)) = project.damage(id) {
+        drop(writeln!(std::io::stderr(), "! {sentence}"));
+    }
 }
 
 fn import(ground: &Ground, project: &Project, file: &Path) -> Result<(), AppError> {
@@ -258,11 +286,11 @@ fn delete(project: &Project, id: SessionId, yes: bool) -> Result<(), AppError> {
     Ok(project.delete(id)?)
 }
 
-pub(super) fn search(options: &Options, wanted: &Search) -> Outcome {
+pub(super) fn search(options: &Options, wanted: Search) -> Outcome {
     let ground = ground(options)?;
     let project = project(&ground)?;
     let query = SearchQuery {
-        text: wanted.query.clone(),
+        text: wanted.query,
         regex: wanted.regex,
         prompts: false,
         limit: HITS,
@@ -274,48 +302,50 @@ pub(super) fn search(options: &Options, wanted: &Search) -> Outcome {
         project.search(&query, &cancel)?
     };
     if wanted.json {
-        let rows: Vec<serde_json::Value> = hits.iter().map(hit_row).collect();
+        let rows: Vec<serde_json::Value> = hits.iter().map(found).collect();
         print(format_args!("{:#}", serde_json::Value::from(rows)));
         return Ok(exit::DONE);
     }
     for hit in &hits {
-        print(format_args!(
+        let line = format!(
             "{}  {}  {}\n    {}: {}",
             hit.session,
             hit.part,
             safe(&hit.title),
             hit.kind,
             safe(&hit.excerpt)
-        ));
+        );
+        print(line);
     }
     if hits.is_empty() {
-        let place = if wanted.all {
-            ""
-        } else {
-            "; --all searches every folder"
-        };
-        let hint = if wanted.regex {
-            format!(
-                "The expression must match within one line of a message, call or output{place}."
-            )
-        } else {
-            format!("All words must occur in one message, call or output{place}.")
+        let hint = match (wanted.regex, wanted.all) {
+            (true, true) => "The expression must match within one message, call or output.",
+            (true, false) => {
+                "The expression must match within one message, call or output; --all searches every folder."
+            }
+            (false, true) => "All words must occur in one message, call or output.",
+            (false, false) => {
+                "All words must occur in one message, call or output; --all searches every folder, --regex \
+                 takes an expression."
+            }
         };
         return Err(AppError::new("Nothing was found.", hint));
     }
     Ok(exit::DONE)
 }
 
-fn hit_row(hit: &session::Hit) -> serde_json::Value {
+fn found(hit: &Hit) -> serde_json::Value {
     serde_json::json!({
         "session": hit.session,
-        "title": hit.title,
-        "worktree": hit.worktree,
         "message": hit.message,
         "part": hit.part,
+        "role": hit.role,
         "kind": hit.kind,
         "at": hit.at,
+        "title": hit.title,
+        "worktree": hit.worktree,
         "excerpt": hit.excerpt,
+        "found": [hit.found.start, hit.found.end],
     })
 }
 
@@ -342,7 +372,13 @@ fn collect_snapshots(ground: &Ground, project: &Project, dry_run: bool) -> Resul
         ));
         return Ok(());
     }
-    let keep = project.snapshots_in_use()?;
+    let keep = match project.snapshots_in_use() {
+        Ok(keep) => keep,
+        Err(error) => {
+            print(format_args!("! Snapshots were not collected. {error}"));
+            return Ok(());
+        }
+    };
     let now = std::time::SystemTime::now();
     let done = snapshot::collect(&store, &keep, &ground.config.snapshot, now)
         .map_err(|e| AppError::new(e.to_string(), ""))?;
@@ -383,7 +419,9 @@ fn tell(report: &GcReport, dry_run: bool) {
 pub(super) fn inspect(options: &Options, id: &str, json: bool) -> Outcome {
     let ground = ground(options)?;
     let project = project(&ground)?;
-    let history = project.open_session_all(which::session(&ground, &project, id)?)?;
+    let id = which::session(&ground, &project, id)?;
+    tell_damage(&project, id);
+    let history = project.open_session_all(id)?;
     let registry = app::registry(&ground);
     let model = registry.info(&history.info.model);
     let settings = &ground.config.context;
@@ -401,6 +439,7 @@ pub(super) fn inspect(options: &Options, id: &str, json: bool) -> Outcome {
     let before = overhead.system + overhead.instructions + overhead.tools;
     let usage = overflow::measure(&conversation, before);
     let name = history.info.model.to_string();
+    let strategy = app::strategy(&ground, &history.info.agent);
     let found = report::report(&report::Source {
         conversation: &conversation,
         usage,
@@ -409,7 +448,7 @@ pub(super) fn inspect(options: &Options, id: &str, json: bool) -> Outcome {
             usable: model.usable(settings.output_reserve),
         },
         model: &name,
-        strategy: &settings.strategy,
+        strategy: &strategy,
         overhead,
         misses,
         cost: spent.map_or_else(|| report::cost_of(&conversation), |spent| spent.cost()),

@@ -94,6 +94,9 @@ impl Edit {
     }
 
     pub(super) fn lay_out(&self, cx: &Cx<'_>) -> Vec<Row> {
+        if let Some(rows) = self.facts.refusal(cx) {
+            return rows;
+        }
         let theme = cx.theme;
         let outcome = self.facts.outcome;
         let (glyph, style) = match outcome {

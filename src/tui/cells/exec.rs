@@ -15,9 +15,6 @@ const LIVE: usize = 3;
 const SHORT: usize = 6;
 const SHORT_NARROW: usize = 3;
 
-/// What the model reads of a command that was cut before it said anything.
-const INTERRUPTED: &str = "[Tool execution was interrupted]";
-
 /// A command.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Exec {
@@ -112,6 +109,9 @@ impl Exec {
         if self.facts.outcome.is_running() {
             return self.running(cx);
         }
+        if let Some(rows) = self.facts.refusal(cx) {
+            return rows;
+        }
         let theme = cx.theme;
         let failed = self.failed();
         let style = if failed { theme.default() } else { theme.dim() };
@@ -163,18 +163,13 @@ impl Exec {
 
     fn result(&self, cx: &Cx<'_>, failed: bool, rows: &mut Vec<Row>) {
         let output = &self.facts.output;
-        let only = output.head.first().filter(|_| output.total == 1);
-        if self.facts.outcome == Outcome::Interrupted && only.is_some_and(|l| l == INTERRUPTED) {
-            // Said for the model; the header says it for the user.
-            return;
-        }
         let more = |n: usize| cx.dim(&Safe::strip(&words::count(n, "more line", "more lines")));
         if cx.unfolded {
             for text in &output.head {
                 self.line(text, cx, rows);
             }
             if output.lost() > 0 {
-                rows.push(cx.hidden(&more(output.lost()), true));
+                rows.push(cx.lost(&more(output.lost())));
             }
             for text in &output.tail {
                 self.line(text, cx, rows);
@@ -186,7 +181,14 @@ impl Exec {
         } else {
             SHORT
         };
-        if output.total <= short {
+        if self.facts.outcome == Outcome::Interrupted && output.total > short {
+            // What stood on the screen when it was stopped stays there.
+            let live = if cx.geometry.narrow { 1 } else { LIVE };
+            rows.push(cx.hidden(&more(output.total - live), true));
+            for text in output.last(live) {
+                self.line(text, cx, rows);
+            }
+        } else if output.total <= short {
             for text in output.head.iter().take(output.total.max(1)) {
                 self.line(text, cx, rows);
             }

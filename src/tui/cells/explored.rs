@@ -134,14 +134,17 @@ impl Explored {
             theme.dim(),
         );
         title.push(&Safe::strip(&self.counts()), theme.dim());
-        let failed = self
-            .entries
-            .iter()
-            .filter(|e| e.facts.outcome == Outcome::Failed)
-            .count();
-        if failed > 0 {
-            title.fixed(", ", theme.dim());
-            title.push(&Safe::strip(&format!("{failed} failed")), theme.bad());
+        let count = |refused: bool| {
+            let bad = self.entries.iter().filter(|e| {
+                e.facts.outcome == Outcome::Failed && e.facts.refused.is_some() == refused
+            });
+            bad.count()
+        };
+        for (count, word) in [(count(false), "failed"), (count(true), "refused")] {
+            if count > 0 {
+                title.fixed(", ", theme.dim());
+                title.push(&Safe::strip(&format!("{count} {word}")), theme.bad());
+            }
         }
         let glyph = match (running, cx.unfolded) {
             (true, _) => cx.spin(),
@@ -184,6 +187,10 @@ impl Explored {
             gutter,
             ..Row::BLANK
         });
+        if let Some(words) = &entry.facts.refused {
+            let text = Safe::strip(format!("refused by you  {words}").trim_end());
+            return cx.output(&[(text, theme.default())], rows);
+        }
         for text in entry.facts.output.last(2) {
             cx.output(&[(Safe::strip(text), theme.default())], rows);
         }

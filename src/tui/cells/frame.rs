@@ -93,6 +93,8 @@ pub struct Cx<'a> {
     pub unfolded: bool,
     /// The key that unfolds.
     pub key: &'a str,
+    /// The key that shows all of an output.
+    pub output_key: &'a str,
 }
 
 impl<'a> Cx<'a> {
@@ -193,6 +195,15 @@ impl<'a> Cx<'a> {
 
     /// `┊ 38 more lines                    ctrl+e`.
     pub fn hidden(&self, words: &Styled, with_key: bool) -> Row {
+        self.hidden_by(words, if with_key { self.key } else { "" })
+    }
+
+    /// The same for lines that the cell does not hold: `┊ 200 more lines         alt+o`.
+    pub fn lost(&self, words: &Styled) -> Row {
+        self.hidden_by(words, self.output_key)
+    }
+
+    fn hidden_by(&self, words: &Styled, key: &str) -> Row {
         let dim = self.theme.dim();
         let mut line = Styled::new();
         line.pad(self.geometry.text);
@@ -201,9 +212,9 @@ impl<'a> Cx<'a> {
         line.extend(words);
         let gutter = line.len();
         let used = line.columns();
-        if with_key && used + self.key.len() + 2 <= self.geometry.right {
-            line.pad(self.geometry.right - used - self.key.len());
-            line.push(&Safe::strip(self.key), dim);
+        if !key.is_empty() && used + key.len() + 2 <= self.geometry.right {
+            line.pad(self.geometry.right - used - key.len());
+            line.push(&Safe::strip(key), dim);
         }
         Row {
             line,

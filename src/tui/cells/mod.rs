@@ -160,8 +160,9 @@ impl Cell {
             Self::Task(cell) => cell.facts.output.total > 0,
             Self::Call(cell) => cell.facts.output.total > 0,
             Self::Compaction(cell) => !cell.summary.trim().is_empty(),
+            Self::Retry(cell) => !cell.error.message.trim().is_empty(),
             Self::File(cell) => cell.is_picture(),
-            Self::Answer(_) | Self::Notice(_) | Self::Failure(_) | Self::Retry(_) => false,
+            Self::Answer(_) | Self::Notice(_) | Self::Failure(_) => false,
         }
     }
 

@@ -35,15 +35,24 @@ impl Prompt {
             );
             return vec![cx.header((theme.glyphs.later, theme.dim()), title, &[])];
         }
+        // What dunlin told the model is not the user's: neither the sign nor the tint.
+        let (glyph, ink, style) = if self.synthetic {
+            (theme.glyphs.later, theme.dim(), theme.thought())
+        } else {
+            (theme.glyphs.prompt, theme.accent(), theme.default())
+        };
         let mut first = Styled::new();
         first.pad(cx.geometry.glyph);
-        first.fixed(theme.glyphs.prompt, theme.accent());
+        first.fixed(glyph, ink);
         first.pad(1);
+        if self.synthetic {
+            first.fixed("Told the model   ", theme.dim());
+        }
         let first = Prefix::gutter(first);
         let rest = Prefix::blank(cx.geometry.text);
         let mut rows: Vec<Row> = Vec::new();
         for line in Safe::lines(&self.text) {
-            let line = Styled::of(&line, theme.default());
+            let line = Styled::of(&line, style);
             let prefix = if rows.is_empty() { &first } else { &rest };
             rows.extend(wrap::wrap(&line, prefix, &rest, cx.geometry.right));
         }
@@ -53,7 +62,7 @@ impl Prompt {
             let words = cx.dim(&Safe::strip(&words::count(hidden, "more row", "more rows")));
             rows.push(cx.hidden(&words, true));
         }
-        for row in &mut rows {
+        for row in rows.iter_mut().filter(|_| !self.synthetic) {
             row.fill = Some(theme.tint_user());
         }
         rows

@@ -37,6 +37,9 @@ impl Task {
     }
 
     pub(super) fn lay_out(&self, cx: &Cx<'_>) -> Vec<Row> {
+        if let Some(rows) = self.facts.refusal(cx) {
+            return rows;
+        }
         let theme = cx.theme;
         let outcome = self.facts.outcome;
         let (glyph, style) = match outcome {
@@ -73,7 +76,12 @@ impl Task {
         }
         if hidden > 0 && !outcome.is_running() {
             let words = words::count(hidden, "more line", "more lines");
-            rows.push(cx.hidden(&cx.dim(&Safe::strip(&words)), !cx.unfolded));
+            let words = cx.dim(&Safe::strip(&words));
+            rows.push(if cx.unfolded {
+                cx.lost(&words)
+            } else {
+                cx.hidden(&words, true)
+            });
         }
         rows
     }

@@ -5,8 +5,11 @@
 
 use serde_json::Value;
 
+use super::frame::Cx;
+use crate::protocol::tool::INTERRUPTED_OUTPUT;
 use crate::protocol::{Millis, ToolPart, ToolState};
 use crate::tui::term::sanitise::Safe;
+use crate::tui::text::{Row, Styled};
 
 /// Lines kept from each end of an output.
 const KEPT: usize = 20;
@@ -106,6 +109,8 @@ pub struct ToolFacts {
     pub asked: bool,
     /// What the question says about it, e.g. `4th identical call`; may be empty.
     pub asked_why: String,
+    /// The user's words if they refused it, empty for a plain no.
+    pub refused: Option<String>,
     /// True if its output was pruned from the requests.
     pub pruned: bool,
     /// When it began.
@@ -125,6 +130,7 @@ impl ToolFacts {
             outcome: Outcome::Running,
             asked: false,
             asked_why: String::new(),
+            refused: None,
             pruned: false,
             start: began,
             end: began,
@@ -167,6 +173,7 @@ impl ToolFacts {
                 error,
                 title,
                 interrupted,
+                metadata,
                 start,
                 end,
                 ..
@@ -178,7 +185,15 @@ impl ToolFacts {
                 };
                 facts.title = title_of(title, input);
                 (facts.start, facts.end) = (*start, *end);
-                facts.output = Kept::of(error);
+                facts.refused = refused(metadata);
+                // The mark at the end is for the model: the row says it for the user.
+                let error = error.trim_end();
+                let said = if *interrupted {
+                    error.strip_suffix(INTERRUPTED_OUTPUT).unwrap_or(error)
+                } else {
+                    error
+                };
+                facts.output = Kept::of(said.trim_end());
             }
         }
         facts
@@ -194,6 +209,26 @@ impl ToolFacts {
             return Safe::strip(&text);
         }
         first
+    }
+
+    /// `✗ Refused cargo add insta   by you` and what the user said; none if it was not refused. It
+    /// never ran, so there is no time and no result to tell.
+    pub(super) fn refusal(&self, cx: &Cx<'_>) -> Option<Vec<Row>> {
+        let words = self.refused.as_ref()?;
+        let theme = cx.theme;
+        let mut title = Styled::new();
+        title.fixed("Refused ", theme.default());
+        if self.title.is_empty() {
+            title.push(&Safe::strip(&self.tool), theme.default());
+        } else {
+            title.push(&self.shown_title(), theme.default());
+        }
+        let by = cx.dim(&Safe::fixed("by you"));
+        let mut rows = vec![cx.header((theme.glyphs.failed, theme.bad()), title, &[by])];
+        for line in words.lines().filter(|line| !line.trim().is_empty()) {
+            cx.output(&[(Safe::strip(line), theme.default())], &mut rows);
+        }
+        Some(rows)
     }
 
     /// Milliseconds it took.
@@ -216,6 +251,12 @@ impl ToolFacts {
         let lines = self.output.head.iter().chain(&self.output.tail);
         self.title.len() + lines.map(|l| l.len() + size_of::<String>()).sum::<usize>()
     }
+}
+
+/// The user's words, if a call's facts say that they refused it.
+fn refused(metadata: &Value) -> Option<String> {
+    let words = metadata.get("refused")?.get("words")?.as_str()?;
+    Some(words.trim().to_owned())
 }
 
 /// Bytes of a title that are kept.

@@ -30,7 +30,9 @@ use super::keymap::{Action, Context, Keymap};
 use super::state::State;
 use super::view::row::Row;
 use crate::protocol::event::ModelChoice;
-use crate::protocol::{Effort, MessageId, Millis, Op, QueueItem, SessionId, SessionSummary};
+use crate::protocol::{
+    Effort, MessageId, Millis, ModelRef, Op, QueueItem, SessionId, SessionSummary,
+};
 
 /// What a layer wants to happen.
 #[derive(Debug, Clone)]
@@ -58,6 +60,8 @@ pub enum Intent {
     Run(Command),
     /// Do what a key would do.
     Do(Action),
+    /// Mark these words in the part that is opened next.
+    LookFor(String),
     /// The layer below goes too.
     CloseBelow,
     /// Take an earlier prompt up again: sending it makes a branch where it stood.
@@ -131,8 +135,8 @@ impl Overlay {
     }
 
     /// The model picker; its entries come with `models_came`.
-    pub fn models(effort: Option<Effort>) -> Self {
-        Self::Picker(picker::Picker::models(effort))
+    pub fn models(effort: Option<Effort>, now: Option<ModelRef>, recent: Vec<ModelRef>) -> Self {
+        Self::Picker(picker::Picker::models(effort, now, recent))
     }
 
     /// Earlier prompts; what is written begins the search.

@@ -1,25 +1,34 @@
 //! A long text to read: a tool's full output, the plan, the session's facts.
+//!
+//! Lines are broken where the window ends, so nothing is cut. Only the lines on screen are laid out,
+//! however long the text is: the place is a line and a row of it.
+
+use std::cell::Cell as Measured;
 
 use ratatui::buffer::Buffer as Cells;
 use ratatui::layout::{Position, Rect};
 use ratatui::style::Style;
 
-use super::{Frame, Outcome, draw_rows, footer};
+use super::{Frame, Outcome, footer};
 use crate::tui::input::Key;
 use crate::tui::keymap::{Action, Context, Keymap};
 use crate::tui::state::State;
 use crate::tui::term::sanitise::Safe;
+use crate::tui::text::wrap::{self, Prefix};
+use crate::tui::text::{self, Styled};
 use crate::tui::view::row::Row;
-
-/// Rows of one page up or down when the screen's height is not known.
-const PAGE: isize = 20;
 
 /// A text and the place in it.
 #[derive(Debug, Clone)]
 pub struct Pager {
     title: &'static str,
     lines: Vec<Vec<(Safe, Style)>>,
-    top: usize,
+    /// Broken at words; else where the window ends, as a terminal does.
+    prose: bool,
+    /// The first line on screen, and which of its rows.
+    top: (usize, usize),
+    /// Columns and rows of the last frame, for moves.
+    window: Measured<(usize, usize)>,
 }
 
 impl Pager {
@@ -28,21 +37,23 @@ impl Pager {
         Self {
             title,
             lines: Safe::strip_styled(text),
-            top: 0,
+            prose: false,
+            top: (0, 0),
+            window: Measured::new((80, 24)),
+        }
+    }
+
+    /// Sentences: broken at words.
+    pub fn prose(title: &'static str, text: &str) -> Self {
+        Self {
+            prose: true,
+            ..Self::output(title, text)
         }
     }
 
     /// Plain lines of our own.
     pub fn lines(title: &'static str, lines: &[String]) -> Self {
-        let lines = lines
-            .iter()
-            .map(|line| vec![(Safe::strip(line), Style::new())])
-            .collect();
-        Self {
-            title,
-            lines,
-            top: 0,
-        }
+        Self::prose(title, &lines.join("\n"))
     }
 
     /// True if this is its title.
@@ -50,21 +61,68 @@ impl Pager {
         self.title == title
     }
 
-    /// Moves by rows.
+    /// A line in rows of the window's width.
+    fn rows(&self, line: usize, width: usize) -> Vec<text::Row> {
+        let mut styled = Styled::new();
+        for (piece, style) in self.lines.get(line).into_iter().flatten() {
+            styled.push(piece, *style);
+        }
+        let none = Prefix::blank(0);
+        if self.prose {
+            wrap::wrap(&styled, &none, &none, width.max(2))
+        } else {
+            wrap::chop(&styled, &none, &none, width.max(2))
+        }
+    }
+
+    fn height_of(&self, line: usize) -> usize {
+        self.rows(line, self.window.get().0).len().max(1)
+    }
+
+    /// Moves by rows; the last one stays at the window's end.
     pub fn scroll(&mut self, delta: isize) {
-        let last = self.lines.len().saturating_sub(1);
-        self.top = self.top.saturating_add_signed(delta).min(last);
+        let (mut line, mut row) = self.top;
+        for _ in 0..delta.unsigned_abs().min(10_000) {
+            if delta < 0 {
+                match (row.checked_sub(1), line.checked_sub(1)) {
+                    (Some(above), _) => row = above,
+                    (None, Some(before)) => (line, row) = (before, self.height_of(before) - 1),
+                    (None, None) => break,
+                }
+            } else if row + 1 < self.height_of(line) {
+                row += 1;
+            } else if line + 1 < self.lines.len() {
+                (line, row) = (line + 1, 0);
+            } else {
+                break;
+            }
+        }
+        self.top = (line, row).min(self.last_top());
+    }
+
+    /// The place from which the last row is the window's last one.
+    fn last_top(&self) -> (usize, usize) {
+        let mut left = self.window.get().1.max(1);
+        for line in (0..self.lines.len()).rev() {
+            let height = self.height_of(line);
+            if height >= left {
+                return (line, height - left);
+            }
+            left -= height;
+        }
+        (0, 0)
     }
 
     /// A key.
     pub fn key(&mut self, key: Key, keys: &Keymap) -> Outcome {
+        let page = self.window.get().1.saturating_sub(2).max(1).cast_signed();
         match keys.action(&[Context::Pager, Context::Global], key) {
-            Some(Action::PagerUp) => self.scroll(-1),
-            Some(Action::PagerDown) => self.scroll(1),
-            Some(Action::PageUp) => self.scroll(-PAGE),
-            Some(Action::PageDown) => self.scroll(PAGE),
-            Some(Action::PagerTop) => self.top = 0,
-            Some(Action::PagerBottom) => self.scroll(isize::MAX),
+            Some(Action::PagerUp | Action::LineUp) => self.scroll(-1),
+            Some(Action::PagerDown | Action::LineDown) => self.scroll(1),
+            Some(Action::PageUp) => self.scroll(-page),
+            Some(Action::PageDown) => self.scroll(page),
+            Some(Action::PagerTop | Action::Top) => self.top = (0, 0),
+            Some(Action::PagerBottom | Action::Bottom) => self.top = self.last_top(),
             Some(Action::PagerClose) => return Outcome::Close(Vec::new()),
             _ => return Outcome::Ignored,
         }
@@ -75,28 +133,32 @@ impl Pager {
     pub fn draw(&self, state: &State, area: Rect, buf: &mut Cells) -> Option<Position> {
         let frame = Frame::of(area);
         let theme = &state.theme;
-        let place = format!("{} of {}", self.top + 1, self.lines.len().max(1));
-        Row::new()
-            .text(self.title, theme.bold())
-            .right(&place, theme.dim())
-            .draw(frame.title, buf);
-        let rows: Vec<Row> = self
-            .lines
-            .iter()
-            .skip(self.top)
-            .take(usize::from(frame.body.height))
-            .map(|line| {
-                line.iter().fold(Row::new(), |row, (text, style)| {
-                    row.safe(text.clone(), *style)
-                })
-            })
-            .collect();
-        draw_rows(rows.iter(), frame.body, buf);
-        let hints = [
-            (Action::PagerDown, "down"),
-            (Action::PageDown, "page"),
-            (Action::PagerBottom, "end"),
-        ];
+        let (width, height) = (frame.body.width, frame.body.height);
+        self.window.set((usize::from(width), usize::from(height)));
+        let end = self.last_top();
+        let top = self.top.min(end);
+        let mut y = frame.body.y;
+        let (mut line, mut skip) = top;
+        while line < self.lines.len() && y < frame.body.bottom() {
+            for row in self.rows(line, usize::from(width)).iter().skip(skip) {
+                if y == frame.body.bottom() {
+                    break;
+                }
+                row.draw((frame.body.x, y), width, buf);
+                y += 1;
+            }
+            (line, skip) = (line + 1, 0);
+        }
+        let mut title = Row::new().text(self.title, theme.bold());
+        let mut hints = Vec::new();
+        if end != (0, 0) {
+            let place = format!("lines {}–{line} of {}", top.0 + 1, self.lines.len());
+            title = title.right(&place, theme.dim());
+            hints.push((Action::PagerDown, "down"));
+            hints.push((Action::PageDown, "page"));
+            hints.push((Action::PagerBottom, "to the end"));
+        }
+        title.draw(frame.title, buf);
         footer(state, &hints, Action::PagerClose).draw(frame.footer, buf);
         None
     }

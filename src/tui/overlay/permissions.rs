@@ -81,10 +81,10 @@ impl PermissionsView {
         let height = usize::from(frame.body.height);
         let first = (chosen + 2).saturating_sub(height);
         draw_rows(rows.iter().skip(first), frame.body, buf);
-        let hints = [
-            (Action::ListDown, "down"),
-            (Action::RuleRevoke, "take back"),
-        ];
+        let mut hints = vec![(Action::RuleRevoke, "take back")];
+        if rows.len() > height {
+            hints.insert(0, (Action::ListDown, "down"));
+        }
         footer(state, &hints, Action::ListClose).draw(frame.footer, buf);
         None
     }

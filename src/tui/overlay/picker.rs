@@ -7,7 +7,7 @@ use ratatui::layout::{Position, Rect};
 
 use super::{Frame, Intent, Outcome, draw_field, edit_line, footer};
 use crate::protocol::event::ModelChoice;
-use crate::protocol::{Effort, Op};
+use crate::protocol::{Effort, ModelRef, Op};
 use crate::tui::composer::buffer::Buffer;
 use crate::tui::fuzzy::{self, Hit};
 use crate::tui::input::Key;
@@ -26,6 +26,8 @@ pub enum Kind {
     Themes(String),
     /// Anything else.
     Other,
+    /// Something that opens layers: it stays below them.
+    Layers,
 }
 
 /// One entry.
@@ -49,8 +51,12 @@ pub struct Picker {
     hits: Vec<Hit>,
     selected: usize,
     waiting: bool,
-    /// The reasoning effort, beside the models.
+    /// The reasoning effort, beside the models, and whether it was changed here.
     effort: Option<Effort>,
+    new_effort: bool,
+    /// The model in use, and those of the newest sessions.
+    model: Option<ModelRef>,
+    recent: Vec<ModelRef>,
 }
 
 impl Picker {
@@ -65,9 +71,24 @@ impl Picker {
             selected: 0,
             waiting: false,
             effort: None,
+            new_effort: false,
+            model: None,
+            recent: Vec::new(),
         };
         picker.filter();
         picker
+    }
+
+    /// The same, opened on the entry that is set now, which says so.
+    #[must_use]
+    pub fn on(mut self, now: &str) -> Self {
+        let at = self.entries.iter().position(|entry| entry.label == now);
+        if let Some(entry) = at.and_then(|at| self.entries.get_mut(at)) {
+            let gap = if entry.detail.is_empty() { "" } else { "   " };
+            entry.detail = format!("{}{gap}now", entry.detail);
+        }
+        self.selected = at.unwrap_or(0);
+        self
     }
 
     fn waiting(kind: Kind, title: &'static str) -> Self {
@@ -77,10 +98,12 @@ impl Picker {
         }
     }
 
-    /// Models, usable ones first.
-    pub fn models(effort: Option<Effort>) -> Self {
+    /// Models: the one in use, those used lately, then those that have a key.
+    pub fn models(effort: Option<Effort>, now: Option<ModelRef>, recent: Vec<ModelRef>) -> Self {
         Self {
             effort,
+            model: now,
+            recent,
             ..Self::waiting(Kind::Models, "Models")
         }
     }
@@ -98,17 +121,10 @@ impl Picker {
         let names = built_in.chain(own.iter().map(|(name, _)| name.as_str()));
         let entries = names.map(|name| Entry {
             label: name.to_owned(),
-            detail: if name == now {
-                "now".to_owned()
-            } else {
-                String::new()
-            },
+            detail: String::new(),
             intents: vec![Intent::Theme(name.to_owned())],
         });
-        let mut picker = Self::new(Kind::Themes(now.to_owned()), "Themes", entries.collect());
-        let chosen = picker.entries.iter().position(|entry| entry.label == now);
-        picker.selected = chosen.unwrap_or(0);
-        picker
+        Self::new(Kind::Themes(now.to_owned()), "Themes", entries.collect()).on(now)
     }
 
     /// The theme to go back to if nothing is chosen.
@@ -124,9 +140,32 @@ impl Picker {
         if self.kind != Kind::Models {
             return;
         }
+        // Local models may join a list that is read already: the choice stays where it is.
+        let chosen = self.chosen().map(|entry| entry.label.clone());
         self.waiting = false;
-        self.entries = models.iter().map(model_entry).collect();
+        let mut models: Vec<&ModelChoice> = models.iter().collect();
+        let lately = |model: &ModelRef| {
+            let at = self.recent.iter().position(|recent| recent == model);
+            at.unwrap_or(usize::MAX)
+        };
+        models.sort_by_key(|choice| {
+            let now = self.model.as_ref() == Some(&choice.model);
+            (!now, !choice.usable, lately(&choice.model))
+        });
+        let entry = |choice: &&ModelChoice| {
+            let now = self.model.as_ref() == Some(&choice.model);
+            model_entry(choice, now)
+        };
+        self.entries = models.iter().map(entry).collect();
         self.filter();
+        let labels = self
+            .hits
+            .iter()
+            .filter_map(|hit| self.entries.get(hit.index));
+        let at = labels
+            .map(|entry| &entry.label)
+            .position(|label| Some(label) == chosen.as_ref());
+        self.selected = at.unwrap_or(self.selected);
     }
 
     fn filter(&mut self) {
@@ -168,8 +207,9 @@ impl Picker {
         };
         match keys.action(contexts, key) {
             Some(Action::EffortNext) => {
+                // It counts once a model is chosen with it; Esc leaves it as it was.
                 self.effort = self.next_effort();
-                return Outcome::Emit(vec![Intent::Op(Op::SetEffort(self.effort))]);
+                self.new_effort = true;
             }
             Some(Action::ListUp) => self.step(-1),
             Some(Action::ListDown) => self.step(1),
@@ -190,8 +230,18 @@ impl Picker {
 
     fn accept(&self) -> Outcome {
         match self.chosen() {
-            Some(entry) if !entry.intents.is_empty() => Outcome::Close(entry.intents.clone()),
-            _ => Outcome::Consumed,
+            Some(entry) if entry.intents.is_empty() => Outcome::Consumed,
+            Some(entry) if self.kind == Kind::Layers => Outcome::Emit(entry.intents.clone()),
+            Some(entry) => {
+                let mut intents = entry.intents.clone();
+                if self.new_effort {
+                    let now = self.model.as_ref().map(ModelRef::to_string);
+                    intents.retain(|_| now.as_ref() != Some(&entry.label));
+                    intents.push(Intent::Op(Op::SetEffort(self.effort)));
+                }
+                Outcome::Close(intents)
+            }
+            None => Outcome::Consumed,
         }
     }
 
@@ -221,7 +271,10 @@ impl Picker {
             ..frame.body
         };
         self.draw_list(state, list, buf);
-        let mut hints = vec![(Action::ListDown, "down"), (Action::ListAccept, "choose")];
+        let mut hints = vec![(Action::ListAccept, "choose")];
+        if self.hits.len() > usize::from(list.height) {
+            hints.insert(0, (Action::ListDown, "down"));
+        }
         if self.kind == Kind::Models {
             hints.push((Action::EffortNext, "effort"));
         }
@@ -276,20 +329,27 @@ impl Picker {
     }
 }
 
-fn model_entry(choice: &ModelChoice) -> Entry {
-    let mut detail = Vec::new();
-    if choice.context > 0 {
-        detail.push(numbers::tokens(choice.context, true));
-    }
-    if let (Some(input), Some(output)) = (choice.input_price, choice.output_price) {
-        detail.push(format!("${input} in  ${output} out"));
-    }
-    if !choice.usable {
-        detail.push("no key".to_owned());
-    }
+/// A model with window, prices and how it stands, in columns.
+fn model_entry(choice: &ModelChoice, now: bool) -> Entry {
+    let window = if choice.context > 0 {
+        numbers::tokens(choice.context, true)
+    } else {
+        String::new()
+    };
+    let price =
+        |usd: Option<f64>, word| usd.map_or_else(String::new, |usd| format!("${usd} {word}"));
+    let (input, output) = (
+        price(choice.input_price, "in"),
+        price(choice.output_price, "out"),
+    );
+    let stands = match (now, choice.usable) {
+        (true, _) => "now",
+        (false, false) => "no key",
+        (false, true) => "",
+    };
     Entry {
         label: choice.model.to_string(),
-        detail: detail.join("   "),
+        detail: format!("{window:>5}  {input:>9}  {output:>10}  {stands:<6}"),
         intents: vec![Intent::Op(Op::SetModel(choice.model.clone()))],
     }
 }

@@ -91,10 +91,12 @@ impl SearchView {
             Some(Action::ListClose) => return Outcome::Close(Vec::new()),
             Some(Action::ListAccept) => {
                 if let Some(hit) = self.hits.get(self.selected) {
-                    return Outcome::Close(vec![Intent::Op(Op::OpenPart {
+                    let words = self.words.text().trim().to_owned();
+                    let open = Op::OpenPart {
                         session: hit.session,
                         part: hit.part,
-                    })]);
+                    };
+                    return Outcome::Close(vec![Intent::LookFor(words), Intent::Op(open)]);
                 }
             }
             Some(Action::SearchScope) => {

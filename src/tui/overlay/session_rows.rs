@@ -54,25 +54,57 @@ pub(super) fn draw(
     };
     let (rows, chosen) = rows(list, state, area.width >= WIDE, now);
     let preview = preview(list, state, usize::from(frame.body.width));
-    list_and_preview(state, (&rows, chosen), &preview, frame, buf);
-    let hints = [
-        (Action::ListAccept, "open"),
-        (Action::SessionFork, "fork"),
-        (Action::SessionRename, "rename"),
-        (Action::SessionArchive, "archive"),
-        (Action::SessionScope, "scope"),
-    ];
-    let wide = area.width >= 80;
-    let shown = if wide { &hints[..] } else { &hints[..1] };
-    footer(state, shown, Action::ListClose).draw(frame.footer, buf);
+    let must = matches!(list.asking, Asking::Delete) || list.said.is_some();
+    list_and_preview(state, (&rows, chosen), (&preview, must), frame, buf);
+    foot(list, state, area.width).draw(frame.footer, buf);
     cursor.filter(|_| !matches!(list.asking, Asking::Delete))
+}
+
+/// What the keys do in the state that the picker is in.
+fn foot(list: &SessionList, state: &State, width: u16) -> Row {
+    let theme = &state.theme;
+    let words = |pairs: [(&str, &'static str); 2]| {
+        let [(accept, does), (close, leaves)] = pairs;
+        Row::new()
+            .text(accept, theme.accent())
+            .gap(1)
+            .fixed(does, theme.dim())
+            .gap(3)
+            .text(close, theme.accent())
+            .gap(1)
+            .fixed(leaves, theme.dim())
+    };
+    let close = state.keys.key(Action::ListClose);
+    match list.asking {
+        Asking::Name(_) => {
+            let accept = state.keys.key(Action::ListAccept);
+            words([(&accept, "save"), (&close, "keep the old name")])
+        }
+        Asking::Delete => words([("y", "delete for ever"), ("any other key", "keep")]),
+        Asking::Nothing => {
+            let hints = [
+                (Action::ListAccept, "open"),
+                (Action::SessionFork, "fork"),
+                (Action::SessionRename, "rename"),
+                (Action::SessionArchive, "archive"),
+                (Action::SessionScope, "scope"),
+                (Action::SessionDelete, "delete"),
+            ];
+            let shown = match width {
+                ..80 => &hints[..1],
+                80..=120 => &hints[..5],
+                _ => &hints[..],
+            };
+            footer(state, shown, Action::ListClose)
+        }
+    }
 }
 
 /// The list as far as it fits, the chosen row in sight, and the preview under it.
 fn list_and_preview(
     state: &State,
     list: (&[Row], usize),
-    preview: &[Row],
+    (preview, must): (&[Row], bool),
     frame: Frame,
     buf: &mut Cells,
 ) {
@@ -116,7 +148,7 @@ fn list_and_preview(
             ..body
         };
         super::draw_rows(preview.iter(), rest, buf);
-    } else if let Some(first) = preview.first().filter(|_| body.height > 0) {
+    } else if let Some(first) = preview.first().filter(|_| must && body.height > 0) {
         // Its first row stands in the blank row under the query.
         let y = body.y.saturating_sub(1);
         first.draw(
@@ -282,6 +314,9 @@ fn named(
             .gap(2)
             .marked(&prompt, marks, theme.dim(), theme.reverse());
     }
+    if session.archived && room > used + 10 {
+        return row.gap(2).fixed("archived", theme.dim());
+    }
     if line.more > 0 {
         return row
             .gap(2)
@@ -307,12 +342,17 @@ fn preview(list: &SessionList, state: &State, width: usize) -> Vec<Row> {
         return question(session, list, state);
     }
     let head = Row::new().gap(2).text(&plain(title(session)), theme.bold());
+    // How it stands wins over a long title.
+    let stands = |words: &'static str, style| {
+        let at = STANDS.min(width.saturating_sub(words.len()));
+        let name = fit(&plain(title(session)), at.saturating_sub(4));
+        let row = Row::new().gap(2).text(&name, theme.bold());
+        row.to(at).fixed(words, style)
+    };
     let head = if session.open_elsewhere {
-        let elsewhere = "running in another window";
-        head.to(STANDS.min(width.saturating_sub(elsewhere.len())))
-            .fixed(elsewhere, theme.amber())
+        stands("running in another window", theme.amber())
     } else if session.archived {
-        head.to(STANDS).fixed("archived", theme.dim())
+        stands("archived", theme.dim())
     } else {
         head
     };

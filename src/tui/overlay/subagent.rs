@@ -37,6 +37,8 @@ pub fn draw(state: &mut State, area: Rect, buf: &mut Cells, now: Millis, spinner
         spinner,
         motion: state.motion(),
         unfold_key: &unfold_key,
+        // Its outputs are in another session: no key opens them from here.
+        output_key: "",
     };
     // The transcript has margins of its own.
     let body = Rect {

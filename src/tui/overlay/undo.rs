@@ -9,6 +9,7 @@ use crate::protocol::{Destination, Op};
 use crate::tui::input::Key;
 use crate::tui::keymap::{Action, Context, Keymap};
 use crate::tui::state::State;
+use crate::tui::text::width::columns;
 use crate::tui::view::row::Row;
 
 /// The preview.
@@ -17,6 +18,8 @@ pub struct UndoView {
     to: Destination,
     prompt: String,
     files: Vec<UndoFile>,
+    /// Files that are left alone without being looked at.
+    note: Option<String>,
     top: usize,
 }
 
@@ -25,6 +28,7 @@ pub(crate) const fn confirmed(to: Destination) -> Op {
     let (files, confirmed) = (true, true);
     match to {
         Destination::LastTurn => Op::Undo { confirmed },
+        Destination::Redo => Op::Redo { confirmed },
         Destination::Before { message } => Op::Rewind {
             to: message,
             files,
@@ -40,9 +44,15 @@ pub(crate) const fn confirmed(to: Destination) -> Op {
 
 impl UndoView {
     /// From the agent's answer.
-    pub const fn new(to: Destination, prompt: String, files: Vec<UndoFile>) -> Self {
+    pub const fn new(
+        to: Destination,
+        prompt: String,
+        files: Vec<UndoFile>,
+        note: Option<String>,
+    ) -> Self {
         Self {
             to,
+            note,
             prompt,
             files,
             top: 0,
@@ -78,6 +88,7 @@ impl UndoView {
         let conflicts = self.files.iter().filter(|f| f.conflict).count();
         let (what, does) = match self.to {
             Destination::LastTurn => ("Take back the last turn", "take it back"),
+            Destination::Redo => ("Bring back what the last undo took", "bring it back"),
             Destination::Before { .. } => ("Go back to before", "go back"),
             Destination::Branch { .. } => ("Switch to the branch that ends with", "switch"),
         };
@@ -93,7 +104,12 @@ impl UndoView {
                 .text(&self.prompt, theme.default()),
             Row::new(),
         ];
-        if self.files.is_empty() {
+        if let Some(note) = &self.note {
+            let width = usize::from(frame.body.width).saturating_sub(4);
+            for line in wrapped(note, width) {
+                rows.push(Row::new().gap(2).text(&line, theme.amber()));
+            }
+        } else if self.files.is_empty() {
             rows.push(
                 Row::new()
                     .gap(2)
@@ -101,10 +117,11 @@ impl UndoView {
             );
         }
         for file in self.files.iter().skip(self.top) {
+            // Nothing has been done yet: no tick.
             let (glyph, style) = if file.conflict {
                 (theme.glyphs.warn, theme.amber())
             } else {
-                (theme.glyphs.done, theme.good())
+                (theme.glyphs.note, theme.dim())
             };
             let row = Row::new()
                 .gap(2)
@@ -112,13 +129,42 @@ impl UndoView {
                 .gap(1)
                 .text(&file.path, theme.default());
             rows.push(row.gap(3).text(
-                &file.action,
+                &coming(&file.action),
                 if file.conflict { style } else { theme.dim() },
             ));
         }
         draw_rows(rows.iter(), frame.body, buf);
-        let hints = [(Action::ListAccept, does), (Action::ListDown, "down")];
+        let mut hints = vec![(Action::ListAccept, does)];
+        if self.files.len() + 2 > usize::from(frame.body.height) {
+            hints.push((Action::ListDown, "down"));
+        }
         footer(state, &hints, Action::ListClose).draw(frame.footer, buf);
         None
+    }
+}
+
+/// A sentence in lines of at most so many columns, broken between words.
+fn wrapped(text: &str, width: usize) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    for word in text.split_whitespace() {
+        let line = lines.last().map_or(0, |line| columns(line));
+        if line > 0 && line + 1 + columns(word) > width {
+            lines.push(String::new());
+        }
+        if let Some(line) = lines.last_mut() {
+            if !line.is_empty() {
+                line.push(' ');
+            }
+            line.push_str(word);
+        }
+    }
+    lines
+}
+
+/// What is going to happen to a file: the agent names it as if it were done.
+fn coming(action: &str) -> String {
+    match action {
+        "restored" | "removed" | "merged" => format!("will be {action}"),
+        why => why.to_owned(),
     }
 }

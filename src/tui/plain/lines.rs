@@ -5,13 +5,19 @@
 
 use std::collections::{HashMap, HashSet};
 
+use crate::protocol::event::UndoFile;
 use crate::protocol::{
-    Event, Message, MessageId, NoticeLevel, Part, PartBody, PartId, Role, ToolState, TurnEnd,
+    Destination, DiffReport, Event, FileDiff, Message, MessageId, NoticeLevel, Part, PartBody,
+    PartId, Role, SessionSummary, ToolState, TurnEnd,
 };
+use crate::tui::command;
 use crate::tui::term::sanitise::Safe;
 
 /// Lines of a failed command's end that are told.
 const LAST: usize = 3;
+
+/// Sessions that are listed.
+const SESSIONS: usize = 20;
 
 /// What was said so far.
 #[derive(Debug, Default)]
@@ -201,4 +207,50 @@ pub(super) fn clean(line: &str) -> String {
 pub(super) fn revealed(line: &str) -> String {
     let pieces = Safe::reveal(line);
     pieces.iter().map(|(piece, _)| piece.as_str()).collect()
+}
+
+/// The files of a report, a line each.
+pub(super) fn diff(report: &DiffReport) -> Vec<String> {
+    if report.files.is_empty() {
+        return vec!["Nothing changed.".to_owned()];
+    }
+    let of = |file: &FileDiff| {
+        let (path, added, removed) = (&file.path, file.added, file.removed);
+        format!("{path}: {added} added, {removed} removed")
+    };
+    report.files.iter().map(of).collect()
+}
+
+/// The sessions used last, with the command that opens one.
+pub(super) fn sessions(listed: &[SessionSummary]) -> Vec<String> {
+    let rows = listed.iter().take(SESSIONS);
+    let rows = rows.map(|one| format!("{}  {}", one.info.id, one.info.title));
+    let last = "Open one with: dunlin --plain -r ID".to_owned();
+    rows.chain(std::iter::once(last)).collect()
+}
+
+/// What an undo, a redo or a rewind would do.
+pub(super) fn preview(to: Destination, prompt: &str, files: &[UndoFile]) -> Vec<String> {
+    let what = match to {
+        Destination::LastTurn => "Take back the turn of",
+        Destination::Redo => "Bring back",
+        Destination::Before { .. } => "Go back to before",
+        Destination::Branch { .. } => "Switch to the branch that ends with",
+    };
+    let files = files.iter().map(|f| format!("  {}: {}", f.path, f.action));
+    std::iter::once(format!("{what}: {prompt}"))
+        .chain(files)
+        .collect()
+}
+
+/// The commands that a line printer has.
+pub(super) fn help() -> Vec<String> {
+    let first = "A line is a prompt. !LINE runs a command, ctrl+c stops a turn, and these:";
+    let names = [
+        "new", "sessions", "search", "fork", "rename", "undo", "redo", "rewind", "diff", "compact",
+        "model", "mode", "agent", "export", "continue", "demo", "quit",
+    ];
+    let rows = names.into_iter().filter_map(command::row_of);
+    let rows = rows.map(|row| format!("  /{} {}  {}", row.name, row.takes, row.says));
+    std::iter::once(first.to_owned()).chain(rows).collect()
 }

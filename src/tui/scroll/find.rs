@@ -6,6 +6,7 @@ use std::ops::Range;
 
 use regex::{Regex, RegexBuilder};
 
+use super::anchor::Unit;
 use crate::tui::text::{Join, Row};
 
 /// A piece of a hit: the row, and bytes of its line.
@@ -69,6 +70,8 @@ pub struct Find {
     pub hits: Vec<(u64, usize)>,
     /// The current hit: index into `hits`, and which of its hits.
     pub current: Option<(usize, usize)>,
+    /// Where the current hit is laid out: the unit, and which of its hits.
+    pub place: Option<(Unit, usize)>,
 }
 
 impl Find {
@@ -78,14 +81,31 @@ impl Find {
         if query.is_empty() {
             return None;
         }
-        let pattern = RegexBuilder::new(&regex::escape(query))
-            .case_insensitive(!query.chars().any(char::is_uppercase))
+        Self::of(
+            &regex::escape(query),
+            !query.chars().any(char::is_uppercase),
+        )
+    }
+
+    /// A search for any of the words of a query, whatever their case.
+    pub fn words(query: &str) -> Option<Self> {
+        let words: Vec<String> = query.split_whitespace().map(regex::escape).collect();
+        if words.is_empty() {
+            return None;
+        }
+        Self::of(&words.join("|"), true)
+    }
+
+    fn of(pattern: &str, any_case: bool) -> Option<Self> {
+        let pattern = RegexBuilder::new(pattern)
+            .case_insensitive(any_case)
             .build()
             .ok()?;
         Some(Self {
             pattern,
             hits: Vec::new(),
             current: None,
+            place: None,
         })
     }
 

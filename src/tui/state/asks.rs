@@ -3,6 +3,9 @@
 //! `update::asks` changes it, `view::ask` draws it. The choices of a question are made here, so that
 //! keys, rows and defaults cannot disagree. Pure data.
 
+use std::cell::Cell;
+
+use crate::protocol::wildcard::may_cover;
 use crate::protocol::{Answer, Ask, AskBody, AskId, GrantScope, Millis};
 use crate::tui::composer::buffer::Buffer;
 use crate::tui::keymap::Action;
@@ -35,6 +38,8 @@ pub struct OpenAsk {
     pub full: bool,
     /// First row of the subject that is shown.
     pub scroll: usize,
+    /// The largest `scroll` that the last frame had a use for.
+    pub most_scroll: Cell<usize>,
 }
 
 /// A text the user writes within a question.
@@ -44,6 +49,8 @@ pub struct Field {
     pub purpose: Purpose,
     /// The text.
     pub text: Buffer,
+    /// What is wrong with it; empty while nothing is.
+    pub problem: &'static str,
 }
 
 /// What a text within a question is for.
@@ -106,6 +113,7 @@ impl OpenAsk {
             pattern: None,
             full: false,
             scroll: 0,
+            most_scroll: Cell::new(0),
         };
         open.selected = open.default_choice();
         open
@@ -132,6 +140,27 @@ impl OpenAsk {
                 Some(self.pattern.clone().unwrap_or_else(|| pattern.clone()))
             }
             _ => None,
+        }
+    }
+
+    /// What is wrong with a pattern for this call; empty if nothing is. A grant has to cover what
+    /// was asked, or the user would answer one question and grant another.
+    pub fn problem_with(&self, pattern: &str) -> &'static str {
+        let AskBody::Permission {
+            tool,
+            subject,
+            pattern: Some(offered),
+            ..
+        } = &self.ask.body
+        else {
+            return "";
+        };
+        // Where even the offered rule is not recognised only the judge can tell.
+        let covers = |pattern: &str| may_cover(pattern, tool, subject);
+        match tool.as_str() {
+            _ if !covers(offered) || covers(pattern) => "",
+            "bash" | "shell" => "does not match this command",
+            _ => "does not match this call",
         }
     }
 

@@ -146,6 +146,8 @@ pub struct KeyTimes {
     pub escape: Option<Millis>,
     /// The last ctrl+c or ctrl+d that found nothing to do.
     pub quit: Option<Millis>,
+    /// When a key closed the last overlay.
+    pub closed: Option<Millis>,
 }
 
 /// All that is on screen.
@@ -201,6 +203,10 @@ pub struct State {
     pub connected: bool,
     /// The mouse holds a selection.
     pub dragging: bool,
+    /// The changes were asked for by their key: an empty turn is not worth a screen.
+    pub opening_changes: bool,
+    /// The words of the search whose place is being opened.
+    pub looked_for: Option<String>,
 }
 
 impl State {
@@ -242,6 +248,8 @@ impl State {
             closing: false,
             connected: false,
             dragging: false,
+            opening_changes: false,
+            looked_for: None,
         };
         state.composer.vim = state.settings.vim.then(Vim::default);
         state.restyle();

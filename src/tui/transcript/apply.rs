@@ -6,11 +6,11 @@
 use std::collections::HashMap;
 
 use super::list::{Head, List};
-use super::{calls, compaction};
+use super::{calls, compaction, retries};
 use crate::protocol::{
     Fault, Finish, Message, MessageId, Millis, NoticeLevel, Part, PartBody, PartId, Role,
 };
-use crate::tui::cells::{Answer, Cell, Changes, Failure, FileCell, Notice, Prompt, Retry, Thought};
+use crate::tui::cells::{Answer, Cell, Changes, Failure, FileCell, Notice, Prompt, Thought};
 use crate::tui::text::stream::Stream;
 
 /// Takes in a message's header.
@@ -21,9 +21,11 @@ pub(super) fn message(list: &mut List, message: &Message) {
         parent: message.parent,
         ended: false,
         edited: false,
+        retried: false,
     });
     head.summary = message.summary;
-    if head.ended {
+    if head.ended || (head.retried && message.error.is_some()) {
+        // A failure that is tried again is told by its retry.
         return;
     }
     let cell = match (&message.error, message.finish) {
@@ -126,7 +128,9 @@ pub(super) fn part(list: &mut List, part: &Part) {
         }
         // The call of `task` shows the subagent; this part only records it.
         PartBody::Subtask { .. } => {}
-        PartBody::Retry { attempt, error, .. } => retry(list, *attempt, error, Some(part)),
+        PartBody::Retry { attempt, error, .. } => {
+            retries::retry(list, *attempt, error, Some(part));
+        }
     }
 }
 
@@ -189,41 +193,7 @@ pub(super) fn delta(list: &mut List, part: PartId, delta: &str) -> bool {
     true
 }
 
-/// An attempt failed. Event and part say the same; the part comes with the message.
-pub(super) fn retry(list: &mut List, attempt: u32, error: &Fault, part: Option<&Part>) {
-    let known = list
-        .iter()
-        .rev()
-        .take(4)
-        .find_map(|entry| match &entry.cell {
-            Cell::Retry(retry) if retry.attempt == attempt && &retry.error == error => {
-                Some(entry.id)
-            }
-            _ => None,
-        });
-    if let Some(at) = known.and_then(|id| list.index(id)) {
-        if let Some(part) = part {
-            list.join(part.id, at);
-        }
-        return;
-    }
-    let partial = list
-        .iter()
-        .rev()
-        .find(|entry| !super::is_hidden(&entry.cell))
-        .is_some_and(|entry| matches!(entry.cell, Cell::Answer(_)));
-    let cell = Cell::Retry(Retry {
-        attempt,
-        error: error.clone(),
-        partial,
-    });
-    let message = part
-        .map(|part| part.message)
-        .or_else(|| newest_message(list));
-    list.add(cell, part.map(|part| part.id), message);
-}
-
-fn newest_message(list: &List) -> Option<MessageId> {
+pub(super) fn newest_message(list: &List) -> Option<MessageId> {
     list.iter().rev().find_map(|entry| entry.message)
 }
 

@@ -59,7 +59,7 @@ fn cell(list: &mut List, part: &Part, call: &ToolPart) {
             }
             Cell::Edit(Edit::of(facts, metadata))
         }
-        _ => Cell::Call(Call { facts }),
+        _ => Cell::Call(Call::of(facts, metadata)),
     };
     set(list, part, cell);
 }

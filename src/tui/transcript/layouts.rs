@@ -79,6 +79,7 @@ impl Layouts<'_> {
             motion: self.look.motion,
             unfolded,
             key: self.look.unfold_key,
+            output_key: self.look.output_key,
         };
         let rows: Arc<[Row]> = entry.cell.lay_out(unit.part as usize, &cx).into();
         self.cache.put(key, stamp, Arc::clone(&rows));

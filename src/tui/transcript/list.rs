@@ -37,6 +37,8 @@ pub(super) struct Head {
     pub(super) ended: bool,
     /// True if one of its tools changed files by itself.
     pub(super) edited: bool,
+    /// True if it failed and is tried again.
+    pub(super) retried: bool,
 }
 
 /// The list of cells.

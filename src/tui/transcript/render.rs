@@ -27,6 +27,9 @@ impl Transcript {
         self.pictures.begin_frame();
         self.area = area;
         self.screen.clear();
+        if self.key != look.unfold_key {
+            look.unfold_key.clone_into(&mut self.key);
+        }
         self.seen.clear();
         if area.is_empty() {
             return Rendered {
@@ -72,7 +75,7 @@ impl Transcript {
                 None
             };
         }
-        let sticky = top.and_then(|top| sticky_prompt(layouts.list, top.0, shown.first()));
+        let sticky = top.and_then(|top| sticky_prompt(layouts.list, top.0, &shown));
         let blank = height - shown.len();
         self.screen.resize(blank, None);
         for (n, (unit, row, rows)) in shown.iter().enumerate() {
@@ -147,13 +150,20 @@ impl Transcript {
                 last = Some((*unit, find::hits(rows, &find.pattern)));
             }
             let Some(row) = rows.get(*at) else { continue };
-            let pieces = last.iter().flat_map(|(_, hits)| hits).flatten();
-            for (_, range) in pieces.filter(|(place, _)| place == at) {
+            let hits = last.iter().flat_map(|(_, hits)| hits.iter().enumerate());
+            let pieces = hits.flat_map(|(n, hit)| hit.iter().map(move |piece| (n, piece)));
+            for (hit, (_, range)) in pieces.filter(|(_, (place, _))| place == at) {
                 let text = row.line.as_str();
                 let columns = |to: usize| width::columns(text.get(..to).unwrap_or_default()) as u16;
                 let (from, to) = (columns(range.start), columns(range.end));
                 let rect = Rect::new(area.x + from, top + n as u16, to - from, 1);
-                buf.set_style(rect.intersection(area), theme.reverse());
+                let current = find.place == Some((*unit, hit));
+                let style = if current {
+                    theme.reverse().patch(theme.bold())
+                } else {
+                    theme.reverse()
+                };
+                buf.set_style(rect.intersection(area), style);
             }
         }
     }
@@ -180,9 +190,22 @@ impl Transcript {
 }
 
 /// The prompt that the top row stands under, unless it is on screen itself.
-fn sticky_prompt(list: &List, top: Unit, first: Option<&Shown>) -> Option<Safe> {
+fn sticky_prompt(list: &List, top: Unit, shown: &[Shown]) -> Option<Safe> {
     let mut at = list.index(top.cell)?;
+    let first = shown.first();
     let shows_its_beginning = first.is_some_and(|(_, row, _)| row.is_none_or(|row| row == 0));
+    // The line would cover all that is left of a turn: the next prompt follows, after blank rows.
+    let says = |(_, row, rows): &&Shown| {
+        let row = row.and_then(|row| rows.get(row));
+        row.is_some_and(|row| !row.content().trim().is_empty())
+    };
+    if let Some((unit, Some(_), _)) = shown.iter().skip(1).find(says)
+        && unit.cell != top.cell
+        && let Some(entry) = list.index(unit.cell).and_then(|at| list.get(at))
+        && matches!(&entry.cell, Cell::Prompt(prompt) if !prompt.synthetic)
+    {
+        return None;
+    }
     loop {
         let entry = list.get(at)?;
         if let Cell::Prompt(prompt) = &entry.cell

@@ -15,8 +15,8 @@ use super::super::state::subagents::Subagents;
 use super::super::state::{First, Session, State};
 use super::Effect;
 use crate::protocol::{
-    AskBody, DiffReport, Event, Message, MessageId, Millis, NoticeLevel, Op, Part, PartBody,
-    QueueState, Role, Status, TreeTurn, TurnEnd,
+    AskBody, DiffReport, DiffScope, Event, Message, MessageId, Millis, NoticeLevel, Op, Part,
+    PartBody, QueueState, Role, Status, TreeTurn, TurnEnd,
 };
 
 /// A turn that took longer is worth a notification.
@@ -107,6 +107,16 @@ fn first(state: &mut State) -> Vec<Effect> {
 /// The start screen stays until something is said; what is announced before shows in the footer.
 fn begin(state: &mut State, event: &Event, now: Millis) {
     if state.session.begun {
+        // An overlay hides the conversation, and with it what the agent says there.
+        match event {
+            Event::Notice { level, text } if !state.overlays.is_empty() => {
+                state.say(*level, text.clone(), now);
+            }
+            Event::Error { error } if !state.overlays.is_empty() => {
+                state.say(NoticeLevel::Error, error.to_string(), now);
+            }
+            _ => {}
+        }
         return;
     }
     match event {
@@ -132,19 +142,27 @@ fn answered(state: &mut State, event: Event, now: Millis) -> Vec<Effect> {
             state.start.onboarding = Some((reason, found));
             state.sending = None;
         }
-        Event::Diff(report) => show_diff(state, report),
+        Event::Diff(report) => return show_diff(state, report),
         Event::DiffFile { file } => {
             if let Some(Overlay::Diff(view)) = state.overlays.last_mut() {
                 view.whole_came(&file);
             }
         }
-        Event::UndoPreview { to, prompt, files } => {
-            let view = UndoView::new(to, prompt, files);
+        Event::UndoPreview {
+            to,
+            prompt,
+            files,
+            note,
+        } => {
+            let view = UndoView::new(to, prompt, files, note);
             state.overlays.push(Overlay::Undo(view));
         }
         Event::Tree { turns } => show_tree(state, turns),
         Event::Show { part } => {
-            state.transcript.show_part(part);
+            match state.looked_for.take() {
+                Some(words) => state.transcript.show_words(part, &words),
+                None => state.transcript.show_part(part),
+            };
         }
         Event::Found {
             generation,
@@ -241,11 +259,17 @@ fn show_tree(state: &mut State, turns: Vec<TreeTurn>) {
     }
 }
 
-fn show_diff(state: &mut State, report: DiffReport) {
+/// Shows changes. Opened with a key, the view begins with the narrowest scope that has some.
+fn show_diff(state: &mut State, report: DiffReport) -> Vec<Effect> {
+    let wider = std::mem::take(&mut state.opening_changes)
+        && report.scope == DiffScope::Turn
+        && report.files.is_empty();
     match state.overlays.last_mut() {
         Some(Overlay::Diff(view)) => view.show(report),
+        _ if wider => return vec![Effect::Op(Op::Diff(DiffScope::Session))],
         _ => state.overlays.push(Overlay::Diff(DiffView::new(report))),
     }
+    Vec::new()
 }
 
 fn show_context(state: &mut State, report: &serde_json::Value) {

@@ -8,6 +8,7 @@ use super::super::input::{Code, Key};
 use super::super::keymap::{Action, Context};
 use super::super::state::State;
 use super::super::state::asks::{Field, KEY_GUARD_MS, OpenAsk, Pick, Purpose};
+use super::super::view;
 use super::{Effect, compose, keys, layers};
 use crate::protocol::{Answer, AskBody, Millis, Op};
 
@@ -59,22 +60,24 @@ fn into_draft(state: &mut State, key: Key, now: Millis) -> Vec<Effect> {
 }
 
 fn act(state: &mut State, action: Action, now: Millis) -> Vec<Effect> {
+    let page = (usize::from(state.terminal.size.1) / 2).cast_signed();
     let Some(open) = state.asks.current_mut() else {
         return Vec::new();
     };
     let count = open.choices().len();
+    let scroll = |open: &mut OpenAsk, by: isize| {
+        let to = open.scroll.saturating_add_signed(by);
+        open.scroll = to.min(open.most_scroll.get());
+    };
     match action {
-        Action::AskUp if open.full => open.scroll = open.scroll.saturating_sub(1),
-        Action::AskDown if open.full => open.scroll += 1,
+        Action::AskUp if open.full => scroll(open, -1),
+        Action::AskDown if open.full => scroll(open, 1),
         Action::AskUp => open.selected = (open.selected + count - 1) % count.max(1),
         Action::AskDown => open.selected = (open.selected + 1) % count.max(1),
-        Action::PageUp | Action::PageDown if open.full => {
-            let page = usize::from(state.terminal.size.1) / 2;
-            open.scroll = match action {
-                Action::PageUp => open.scroll.saturating_sub(page),
-                _ => open.scroll + page,
-            };
-        }
+        Action::PageUp if open.full => scroll(open, -page),
+        Action::PageDown if open.full => scroll(open, page),
+        Action::Top if open.full => open.scroll = 0,
+        Action::Bottom if open.full => scroll(open, 100_000),
         Action::PageUp | Action::PageDown => return keys::scroll(state, action),
         Action::AskFull => open.full = !open.full,
         Action::AskNext => state.asks.next(now),
@@ -101,6 +104,7 @@ fn act(state: &mut State, action: Action, now: Millis) -> Vec<Effect> {
 }
 
 fn choose(state: &mut State, at: usize, now: Millis) -> Vec<Effect> {
+    let shows = view::question_fits(state);
     let Some(open) = state.asks.current_mut() else {
         return Vec::new();
     };
@@ -109,6 +113,8 @@ fn choose(state: &mut State, at: usize, now: Millis) -> Vec<Effect> {
     };
     open.selected = at;
     match choice.pick {
+        // What does not show is not approved.
+        Pick::Answer(Answer::Once | Answer::Always { .. }) if !shows => Vec::new(),
         Pick::Answer(given) => answer(state, given, now),
         Pick::Write(purpose) => {
             open.field = Some(field(open, purpose));
@@ -121,6 +127,7 @@ fn field(open: &OpenAsk, purpose: Purpose) -> Field {
     let mut field = Field {
         purpose,
         text: Buffer::default(),
+        problem: "",
     };
     if purpose == Purpose::Pattern {
         field.text.insert(&open.grant().unwrap_or_default());
@@ -151,14 +158,22 @@ fn field_key(state: &mut State, key: Key, now: Millis) -> Vec<Effect> {
             let purpose = field.purpose;
             match purpose {
                 Purpose::Pattern => {
-                    open.field = None;
-                    open.pattern = (!text.is_empty()).then_some(text);
+                    let problem = open.problem_with(&text);
+                    if text.is_empty() || problem.is_empty() {
+                        open.field = None;
+                        open.pattern = (!text.is_empty()).then_some(text);
+                    } else if let Some(field) = &mut open.field {
+                        field.problem = problem;
+                    }
                 }
                 Purpose::Say => return answer(state, Answer::No { message: text }, now),
                 Purpose::Answer => return answer(state, Answer::Text { text }, now),
             }
         }
-        _ => layers::edit_line(&mut field.text, key, &state.keys),
+        _ => {
+            field.problem = "";
+            layers::edit_line(&mut field.text, key, &state.keys);
+        }
     }
     Vec::new()
 }

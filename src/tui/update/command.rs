@@ -1,8 +1,5 @@
 //! What each slash command does.
 
-use std::ffi::OsStr;
-use std::path::Path;
-
 use super::super::command::Command;
 use super::super::composer::vim::Vim;
 use super::super::keymap::{Action, nearest};
@@ -41,7 +38,7 @@ pub(super) fn run(state: &mut State, command: Command, rest: &str, now: Millis) 
         Command::Rewind => rewind(state, now),
         Command::Search => search(state, rest),
         Command::Undo => op(Op::Undo { confirmed: false }),
-        Command::Redo => op(Op::Redo),
+        Command::Redo => op(Op::Redo { confirmed: false }),
         Command::Diff => diff(state, rest, now),
         Command::Compact => op(Op::Compact {
             focus: rest.to_owned(),
@@ -147,9 +144,7 @@ fn diff(state: &mut State, rest: &str, now: Millis) -> Vec<Effect> {
 
 fn model(state: &mut State, rest: &str, now: Millis) -> Vec<Effect> {
     if rest.is_empty() {
-        let effort = effort_now(state);
-        state.overlays.push(Overlay::models(effort));
-        return vec![Effect::Op(Op::ListModels)];
+        return models(state);
     }
     match rest.parse::<ModelRef>() {
         Ok(model) => vec![Effect::Op(Op::SetModel(model))],
@@ -157,8 +152,21 @@ fn model(state: &mut State, rest: &str, now: Millis) -> Vec<Effect> {
     }
 }
 
-/// A picker over names, each with what it does.
-fn pick(state: &mut State, title: &'static str, names: Vec<(String, &str, Op)>) -> Vec<Effect> {
+/// The list of models, on the one that is in use.
+pub(super) fn models(state: &mut State) -> Vec<Effect> {
+    let now = state.status.as_ref().map(|status| status.model.clone());
+    let recent = state.start.recent.iter().map(|s| s.info.model.clone());
+    let overlay = Overlay::models(effort_now(state), now, recent.collect());
+    state.overlays.push(overlay);
+    vec![Effect::Op(Op::ListModels)]
+}
+
+/// A picker over names, each with what it does; it opens on the one that is set.
+fn pick(
+    state: &mut State,
+    title: &'static str,
+    (names, now): (Vec<(String, &str, Op)>, &str),
+) -> Vec<Effect> {
     let entries = names.into_iter().map(|(label, detail, op)| Entry {
         label,
         detail: detail.to_owned(),
@@ -166,7 +174,7 @@ fn pick(state: &mut State, title: &'static str, names: Vec<(String, &str, Op)>) 
     });
     show(
         state,
-        Overlay::Picker(Picker::new(Kind::Other, title, entries.collect())),
+        Overlay::Picker(Picker::new(Kind::Other, title, entries.collect()).on(now)),
     )
 }
 
@@ -182,17 +190,25 @@ fn effort(state: &mut State, rest: &str, now: Millis) -> Vec<Effect> {
                 .iter()
                 .map(|(e, name)| ((*name).to_owned(), "", Op::SetEffort(Some(*e)))),
         );
-        return pick(state, "Reasoning effort", names);
+        let now = effort_now(state).map_or("default", Effort::name);
+        return pick(state, "Reasoning effort", (names, now));
     }
     if rest == "default" {
-        return vec![Effect::Op(Op::SetEffort(None))];
+        return set_effort(state, None, now);
     }
     if let Some((effort, _)) = Effort::ALL.iter().find(|(_, name)| *name == rest) {
-        return vec![Effect::Op(Op::SetEffort(Some(*effort)))];
+        return set_effort(state, Some(*effort), now);
     }
     let near = nearest(rest, Effort::ALL.iter().map(|(_, name)| *name));
     let sentence = format!("`{rest}` is no effort. The closest is `{near}`.");
     fail(state, sentence, now)
+}
+
+fn set_effort(state: &mut State, effort: Option<Effort>, now: Millis) -> Vec<Effect> {
+    let name = effort.map_or("of the model's own", Effort::name);
+    let text = format!("Effort {name}, from the next request on.");
+    state.say(NoticeLevel::Info, text, now);
+    vec![Effect::Op(Op::SetEffort(effort))]
 }
 
 fn mode(state: &mut State, rest: &str, now: Millis) -> Vec<Effect> {
@@ -204,7 +220,8 @@ fn mode(state: &mut State, rest: &str, now: Millis) -> Vec<Effect> {
             Mode::Plan => "nothing can write",
         };
         let names = Mode::ALL.map(|m| (m.name().to_owned(), says(m), Op::SetMode(m)));
-        return pick(state, "Permission mode", names.into());
+        let now = state.status.as_ref().map_or("", |s| s.mode.name());
+        return pick(state, "Permission mode", (names.into(), now));
     }
     match rest.parse::<Mode>() {
         Ok(mode) => vec![Effect::Op(Op::SetMode(mode))],
@@ -220,7 +237,9 @@ fn agent(state: &mut State, rest: &str) -> Vec<Effect> {
     let names = known
         .iter()
         .map(|(name, says)| (name.clone(), says.as_str(), Op::SetAgent(name.clone())));
-    pick(state, "Agent", names.collect())
+    let now = state.status.as_ref().map(|status| status.agent.clone());
+    let names = names.collect();
+    pick(state, "Agent", (names, &now.unwrap_or_default()))
 }
 
 /// The reasoning effort as the model's label says it.
@@ -307,9 +326,9 @@ fn export(rest: &str) -> Vec<Effect> {
     let (format, path) = if known.contains(&first) {
         (first, after)
     } else {
-        // A file's name says what it is to hold.
-        let extension = Path::new(rest.trim()).extension().and_then(OsStr::to_str);
-        let format = extension.filter(|extension| known.contains(extension));
+        // the file's ending says it, if nothing else does
+        let ending = rest.trim().rsplit_once('.').map(|(_, ending)| ending);
+        let format = known.into_iter().find(|format| Some(*format) == ending);
         (format.unwrap_or("md"), rest)
     };
     let path = Some(path.trim())
@@ -338,7 +357,7 @@ fn copy(state: &mut State, rest: &str, now: Millis) -> Vec<Effect> {
 fn find(state: &mut State, rest: &str, now: Millis) -> Vec<Effect> {
     let count = state.transcript.find(rest);
     if rest.is_empty() {
-        return Vec::new();
+        return usage(state, "/find WORDS", now);
     }
     if let Some(number) = state.transcript.find_prev() {
         let next = state.keys.key(Action::FindNext);

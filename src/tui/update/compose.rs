@@ -178,7 +178,7 @@ pub(super) fn accept_popup(state: &mut State, run: bool, now: Millis) -> Vec<Eff
             let tail = if run && !takes && named { "" } else { " " };
             let text = format!("/{}{tail}", item.name);
             state.composer.buffer.replace(popup.token, &text);
-            if run && tail.is_empty() {
+            if tail.is_empty() {
                 state.composer.popup = None;
                 return submit(state, Delivery::Guidance, now);
             }
@@ -207,6 +207,8 @@ pub(super) fn submit(state: &mut State, delivery: Delivery, now: Millis) -> Vec<
     if text.trim().is_empty() {
         return go_on(state);
     }
+    // What was said before this is about something else.
+    state.flash = None;
     if delivery == Delivery::Guidance && broke_line(state) {
         return Vec::new();
     }

@@ -18,6 +18,8 @@ use crate::protocol::{DiffScope, Millis, NoticeLevel, Op, Phase};
 pub(super) const ASIDE: &str = "Put aside: ↑ brings it back.";
 /// Two presses within this time are a double.
 const DOUBLE_MS: Millis = 500;
+/// An Esc this soon after an overlay closed was meant for it: it stops no turn.
+const CLOSING_MS: Millis = 400;
 /// A second ctrl+c within this time quits.
 const QUIT_MS: Millis = 2_000;
 
@@ -195,18 +197,18 @@ pub(super) fn act(state: &mut State, action: Action, now: Millis) -> Vec<Effect>
             text.map(Effect::Copy).into_iter().collect()
         }
         Action::CopySelection => copy_selection(state),
+        Action::ShowOutput => show_output(state, now),
         Action::FindNext | Action::FindPrev => find(state, action, now),
         Action::Help => open(state, |state| overlay::help(&state.keys)),
         Action::Sessions => {
             state.overlays.push(Overlay::sessions());
             vec![Effect::Op(Op::ListSessions { all: false })]
         }
-        Action::Models | Action::OtherModel => {
-            let effort = super::command::effort_now(state);
-            state.overlays.push(Overlay::models(effort));
-            vec![Effect::Op(Op::ListModels)]
+        Action::Models | Action::OtherModel => super::command::models(state),
+        Action::Changes => {
+            state.opening_changes = true;
+            vec![Effect::Op(Op::Diff(DiffScope::Turn))]
         }
-        Action::Changes => vec![Effect::Op(Op::Diff(DiffScope::Turn))],
         Action::Inspector => vec![Effect::Op(Op::Context)],
         Action::Subagents => subagents::open(state, now),
         Action::CycleMode => cycle_mode(state),
@@ -216,6 +218,19 @@ pub(super) fn act(state: &mut State, action: Action, now: Millis) -> Vec<Effect>
         }),
         other => compose::act(state, other, now),
     }
+}
+
+/// Asks for all that a call put out; the transcript keeps only its ends.
+fn show_output(state: &mut State, now: Millis) -> Vec<Effect> {
+    if let Some(part) = state.transcript.output_in_view() {
+        return vec![Effect::Op(Op::ReadOutput(part))];
+    }
+    state.say(
+        NoticeLevel::Info,
+        "No call in view has put anything out.",
+        now,
+    );
+    Vec::new()
 }
 
 /// Goes to another place that was found.
@@ -242,7 +257,8 @@ fn cycle_mode(state: &mut State) -> Vec<Effect> {
     let Some(status) = &mut state.status else {
         return Vec::new();
     };
-    // Shown at once; the agent's next status confirms it.
+    // Shown at once, where a notice may stand; the agent's next status confirms it.
+    state.flash = None;
     status.mode = status.mode.next();
     vec![Effect::Op(Op::SetMode(status.mode))]
 }
@@ -313,6 +329,10 @@ fn escape(state: &mut State, now: Millis) -> Vec<Effect> {
         return Vec::new();
     }
     if state.is_running() {
+        let closed = state.times.closed;
+        if closed.is_some_and(|at| now - at < CLOSING_MS) {
+            return Vec::new();
+        }
         return vec![Effect::Op(Op::Interrupt)];
     }
     if state.session.editing.take().is_some() {

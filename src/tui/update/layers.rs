@@ -10,6 +10,14 @@ use crate::protocol::{Millis, NoticeLevel, Op};
 
 /// A key for the topmost overlay.
 pub(super) fn key(state: &mut State, key: Key, now: Millis) -> Vec<Effect> {
+    let effects = to_top(state, key, now);
+    if state.overlays.is_empty() {
+        state.times.closed = Some(now);
+    }
+    effects
+}
+
+fn to_top(state: &mut State, key: Key, now: Millis) -> Vec<Effect> {
     if matches!(state.overlays.last(), Some(Overlay::Subagent)) {
         return subagents::key(state, key);
     }
@@ -47,6 +55,10 @@ fn perform(state: &mut State, intents: Vec<Intent>, now: Millis) -> Vec<Effect> 
                     // If it still cannot work, the agent says so again.
                     state.start.onboarding = None;
                 }
+                if let Op::UndoHunk { path, .. } = &op {
+                    let text = format!("The hunk of {path} is taken back; /redo brings it again.");
+                    state.say(NoticeLevel::Info, text, now);
+                }
                 effects.push(Effect::Op(op));
             }
             Intent::Copy(text) => effects.push(Effect::Copy(text)),
@@ -67,6 +79,7 @@ fn perform(state: &mut State, intents: Vec<Intent>, now: Millis) -> Vec<Effect> 
             Intent::Run(command) => effects.extend(super::command::run(state, command, "", now)),
             Intent::Do(action) => effects.extend(super::keys::act(state, action, now)),
             Intent::Open(overlay) => state.overlays.push(*overlay),
+            Intent::LookFor(words) => state.looked_for = Some(words),
             Intent::CloseBelow => drop(state.overlays.pop()),
             Intent::EditPrompt {
                 message,

@@ -22,7 +22,8 @@ pub(super) fn open(state: &mut State, now: Millis) -> Vec<Effect> {
             watch(state, session)
         }
         several => {
-            let picker = Picker::new(Kind::Other, "Subagents", entries(several));
+            // It stays below the transcript that is opened from it: Esc goes back one layer.
+            let picker = Picker::new(Kind::Layers, "Subagents", entries(several));
             state.overlays.push(Overlay::Picker(picker));
             Vec::new()
         }

@@ -11,7 +11,7 @@ use unicode_width::UnicodeWidthStr;
 
 use super::row::{Row, fit};
 use crate::protocol::AskBody;
-use crate::tui::composer::buffer::{grapheme_width, layout, position};
+use crate::tui::composer::buffer::{Row as Line, grapheme_width, layout, position};
 use crate::tui::keymap::Action;
 use crate::tui::state::State;
 use crate::tui::state::asks::{Choice, OpenAsk, Purpose};
@@ -29,9 +29,36 @@ const DETAIL: usize = 25;
 #[derive(Debug, Default)]
 pub struct Sheet {
     rows: Vec<Row>,
+    /// What each row before the choices is, for windows that cannot hold all of them.
+    kinds: Vec<Kind>,
     cursor: Option<(usize, usize)>,
     /// Rows of the choices at the end, which must stay when the screen is small.
     tail: usize,
+}
+
+/// What a row before the choices is; what is needed least is left out first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Kind {
+    /// The beginning of what is to be approved.
+    Begins,
+    /// What dunlin found out about it.
+    Ours,
+    /// The rest of what is to be approved.
+    Subject,
+    /// What kind of question it is.
+    Heading,
+    /// What the model says.
+    Says,
+    /// Nothing.
+    Blank,
+}
+
+/// A row of a question as it is drawn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Drawn {
+    Row(usize),
+    /// So many rows are left out here.
+    More(usize),
 }
 
 impl Sheet {
@@ -40,21 +67,69 @@ impl Sheet {
         self.rows.len() + 2
     }
 
-    /// Draws into `area`; if it is too small, the middle gives way, with a mark.
+    /// The rows for so much room, the footer's taken off; none if what is to be approved cannot be
+    /// shown beside the answers.
+    fn plan(&self, space: usize) -> Option<Vec<Drawn>> {
+        if self.rows.len() <= space {
+            return Some((0..self.rows.len()).map(Drawn::Row).collect());
+        }
+        let before = self.kinds.len();
+        let room = space.checked_sub(self.tail).filter(|room| *room > 0)?;
+        let mut order: Vec<usize> = (0..before).collect();
+        order.sort_by_key(|at| (self.kinds[*at], *at));
+        let content = self
+            .kinds
+            .iter()
+            .filter(|kind| **kind != Kind::Blank)
+            .count();
+        let subject = self
+            .kinds
+            .iter()
+            .filter(|k| matches!(k, Kind::Begins | Kind::Subject));
+        let (room, mark) = match content > room {
+            // One row of a command that has no other may stand alone, without a mark.
+            true if room == 1 && subject.count() == 1 => (room, false),
+            true if room == 1 => return None,
+            true => (room - 1, true),
+            false => (room, false),
+        };
+        let mut kept: Vec<usize> = order.into_iter().take(room).collect();
+        kept.sort_unstable();
+        let last_subject = kept
+            .iter()
+            .rposition(|at| matches!(self.kinds[*at], Kind::Begins | Kind::Subject));
+        let mut drawn: Vec<Drawn> = kept.iter().map(|at| Drawn::Row(*at)).collect();
+        if mark {
+            let hidden = content
+                - kept
+                    .iter()
+                    .filter(|at| self.kinds[**at] != Kind::Blank)
+                    .count();
+            drawn.insert(last_subject.map_or(0, |at| at + 1), Drawn::More(hidden));
+        }
+        drawn.extend((before..self.rows.len()).map(Drawn::Row));
+        Some(drawn)
+    }
+
+    fn footer(&self, room: usize) -> usize {
+        usize::from(room > self.tail + 2)
+    }
+
+    /// True if in so many rows what is to be approved is shown: else nothing may be approved.
+    pub fn fits(&self, room: usize) -> bool {
+        self.plan(room - self.footer(room).min(room)).is_some()
+    }
+
+    /// Draws into `area`; if it is too small, what is needed least gives way, with a mark.
     pub fn draw(&self, state: &State, area: Rect, buf: &mut Cells) -> Option<Position> {
         let room = usize::from(area.height);
-        let footer = usize::from(room > self.tail + 2);
-        let space = room - footer;
-        let body = self.rows.len();
-        let skip = body.saturating_sub(space);
-        // Cut between the subject and the choices, never silently.
-        let cut_at = body.saturating_sub(self.tail).saturating_sub(skip);
+        let footer = self.footer(room);
+        let Some(rows) = self.plan(room - footer) else {
+            return too_small(state, area, buf);
+        };
         let mut cursor = None;
-        let mut y = area.y;
-        for (at, row) in self.rows.iter().enumerate() {
-            if skip > 0 && at >= cut_at && at < cut_at + skip {
-                continue;
-            }
+        for (n, drawn) in rows.into_iter().enumerate() {
+            let y = area.y + n as u16;
             if y >= area.bottom() {
                 break;
             }
@@ -63,21 +138,20 @@ impl Sheet {
                 height: 1,
                 ..area
             };
-            if skip > 0 && at == cut_at.saturating_sub(1) && at > 0 {
-                let more = format!("┊ {} more rows", skip + 1);
-                let key = state.keys.key(Action::AskFull);
-                let row = Row::new().gap(6).text(&more, state.theme.amber());
-                row.right(&key, state.theme.accent()).draw(line, buf);
-            } else {
-                row.draw(line, buf);
+            match drawn {
+                Drawn::More(hidden) => more(state, hidden).draw(line, buf),
+                Drawn::Row(at) => {
+                    if let Some(row) = self.rows.get(at) {
+                        row.draw(line, buf);
+                    }
+                    if let Some((row_at, col)) = self.cursor
+                        && row_at == at
+                    {
+                        let x = (usize::from(area.x) + col).min(usize::from(area.right()) - 1);
+                        cursor = Some(Position::new(x as u16, y));
+                    }
+                }
             }
-            if let Some((row_at, col)) = self.cursor
-                && row_at == at
-            {
-                let x = (usize::from(area.x) + col).min(usize::from(area.right()) - 1);
-                cursor = Some(Position::new(x as u16, y));
-            }
-            y += 1;
         }
         if footer > 0 {
             foot(state).draw(
@@ -93,29 +167,63 @@ impl Sheet {
     }
 }
 
+/// Where the command has no room, no answer but no has one.
+fn too_small(state: &State, area: Rect, buf: &mut Cells) -> Option<Position> {
+    let theme = &state.theme;
+    let no = state.keys.key(Action::AskClose);
+    let rows = [
+        Row::new().fixed("Window too small", theme.amber()),
+        Row::new().fixed("to show what is asked.", theme.dim()),
+        Row::new()
+            .text(&no, theme.accent())
+            .gap(1)
+            .fixed("no", theme.dim()),
+    ];
+    super::rows(&rows, area, buf);
+    None
+}
+
+/// `┊ 12 more rows                 ctrl+f`, or the key that goes on where all of the window is used.
+fn more(state: &State, hidden: usize) -> Row {
+    let full = state.asks.current().is_some_and(|open| open.full);
+    let action = if full {
+        Action::PageDown
+    } else {
+        Action::AskFull
+    };
+    let noun = if hidden == 1 { "row" } else { "rows" };
+    let text = format!("{} {hidden} more {noun}", state.theme.glyphs.hidden);
+    let row = Row::new().gap(4).text(&text, state.theme.amber());
+    row.right(&state.keys.key(action), state.theme.accent())
+}
+
 /// Lays a question out for rows of `width` columns (margins taken off already).
 pub fn sheet(state: &State, open: &OpenAsk, width: usize) -> Sheet {
     let mut sheet = Sheet::default();
     sheet.rows.push(heading(state, open));
     sheet.rows.push(Row::new());
+    sheet.kinds.extend([Kind::Heading, Kind::Blank]);
     let mut below = Vec::new();
     facts(state, open, width, &mut below);
     let mut after = Sheet::default();
     choices(state, open, width, &mut after);
     // Heading, blanks, footer and hairline take six rows; the subject may have the rest.
-    let taken = below.len() + after.rows.len() + ABOVE + 6;
-    let room = usize::from(state.terminal.size.1).saturating_sub(taken);
-    subject(
-        state,
-        open,
-        (width, room.max(SUBJECT_ROWS)),
-        &mut sheet.rows,
-    );
+    let fixed = below.len() + after.rows.len() + 6;
+    let room = usize::from(state.terminal.size.1).saturating_sub(fixed);
+    let most = if open.full {
+        room.max(2)
+    } else {
+        room.saturating_sub(ABOVE).max(SUBJECT_ROWS)
+    };
+    subject(state, open, (width, most), &mut sheet);
     if below.is_empty() {
         sheet.rows.pop();
+        sheet.kinds.pop();
     }
-    sheet.rows.append(&mut below);
+    sheet.kinds.extend(below.iter().map(|(kind, _)| *kind));
+    sheet.rows.extend(below.into_iter().map(|(_, row)| row));
     sheet.rows.push(Row::new());
+    sheet.kinds.push(Kind::Blank);
     let before = sheet.rows.len();
     sheet.tail = after.rows.len();
     sheet.cursor = after.cursor.map(|(row, col)| (row + before, col));
@@ -159,7 +267,7 @@ fn heading(state: &State, open: &OpenAsk) -> Row {
 }
 
 /// What is to be approved, wrapped, hidden characters written out.
-fn subject(state: &State, open: &OpenAsk, space: (usize, usize), rows: &mut Vec<Row>) {
+fn subject(state: &State, open: &OpenAsk, space: (usize, usize), sheet: &mut Sheet) {
     let (width, most) = space;
     let theme = &state.theme;
     let (text, diff) = match &open.ask.body {
@@ -196,22 +304,38 @@ fn subject(state: &State, open: &OpenAsk, space: (usize, usize), rows: &mut Vec<
             );
         }
     }
-    if !open.full && lines.len() > most {
-        let hidden = lines.len() - most + 1;
-        lines.truncate(most - 1);
-        let key = state.keys.key(Action::AskFull);
-        let mark = Row::new()
-            .gap(4)
-            .text(&format!("┊ {hidden} more rows"), theme.amber());
-        lines.push(mark.right(&key, theme.accent()));
-    }
-    let scroll = if open.full {
-        open.scroll.min(lines.len().saturating_sub(1))
+    let total = lines.len();
+    if total <= most {
+        open.most_scroll.set(0);
+    } else if open.full {
+        // A page of it, with marks where it goes on: above, below or both.
+        let scroll = open.scroll.min(total.saturating_sub(most - 1));
+        open.most_scroll.set(total.saturating_sub(most - 1));
+        let above = usize::from(scroll > 0);
+        let fits = scroll + most - above >= total;
+        let shown = most - above - usize::from(!fits);
+        let left = total - (scroll + shown).min(total);
+        lines = lines.into_iter().skip(scroll).take(shown).collect();
+        if scroll > 0 {
+            let text = format!("{} {scroll} rows above", theme.glyphs.hidden);
+            let mark = Row::new().gap(4).text(&text, theme.amber());
+            lines.insert(
+                0,
+                mark.right(&state.keys.key(Action::PageUp), theme.accent()),
+            );
+        }
+        if left > 0 {
+            lines.push(more(state, left));
+        }
     } else {
-        0
-    };
-    rows.extend(lines.into_iter().skip(scroll));
-    rows.push(Row::new());
+        lines.truncate(most - 1);
+        lines.push(more(state, total - most + 1));
+    }
+    let kinds = (0..lines.len()).map(|at| if at == 0 { Kind::Begins } else { Kind::Subject });
+    sheet.kinds.extend(kinds);
+    sheet.rows.extend(lines);
+    sheet.rows.push(Row::new());
+    sheet.kinds.push(Kind::Blank);
 }
 
 /// One line in as many rows as it takes.
@@ -238,7 +362,7 @@ fn wrapped(line: &str, width: usize, styles: (Style, Style), rows: &mut Vec<Row>
     rows.push(row);
 }
 
-fn facts(state: &State, open: &OpenAsk, width: usize, rows: &mut Vec<Row>) {
+fn facts(state: &State, open: &OpenAsk, width: usize, rows: &mut Vec<(Kind, Row)>) {
     let theme = &state.theme;
     let mut facts: Vec<(String, String, Style)> = Vec::new();
     match &open.ask.body {
@@ -278,16 +402,20 @@ fn facts(state: &State, open: &OpenAsk, width: usize, rows: &mut Vec<Row>) {
     let column = LABEL - 2 + label;
     for (name, text, style) in facts {
         let room = width.saturating_sub(column).max(8);
+        let kind = if name == "says" {
+            Kind::Says
+        } else {
+            Kind::Ours
+        };
         for (at, line) in layout(&text, room, grapheme_width).iter().enumerate() {
             let name = if at == 0 { name.as_str() } else { "" };
             let piece = text.get(line.range.clone()).unwrap_or_default();
-            rows.push(
-                Row::new()
-                    .gap(LABEL - 2)
-                    .text(name, theme.dim())
-                    .to(column)
-                    .text(piece, style),
-            );
+            let row = Row::new()
+                .gap(LABEL - 2)
+                .text(name, theme.dim())
+                .to(column)
+                .text(piece, style);
+            rows.push((kind, row));
         }
     }
 }
@@ -310,6 +438,38 @@ fn choices(state: &State, open: &OpenAsk, width: usize, sheet: &mut Sheet) {
             None => String::new(),
         };
         let selected = at == open.selected && open.field.is_none();
+        // An option of the model's may be long: it is shown whole.
+        let label = |line: &Line| choice.label.get(line.range.clone()).unwrap_or_default();
+        let lines = if question {
+            layout(
+                &choice.label,
+                width.saturating_sub(CHOICE - 2).max(8),
+                grapheme_width,
+            )
+        } else {
+            Vec::new()
+        };
+        if let [first, more @ ..] = lines.as_slice()
+            && !more.is_empty()
+        {
+            let short = Choice {
+                label: label(first).to_owned(),
+                ..choice.clone()
+            };
+            sheet
+                .rows
+                .push(choice_row(state, &short, (&key, selected, detail)));
+            let style = if selected {
+                theme.bold()
+            } else {
+                theme.default()
+            };
+            let rest = more
+                .iter()
+                .map(|line| Row::new().gap(CHOICE - 2).text(label(line), style));
+            sheet.rows.extend(rest);
+            continue;
+        }
         sheet
             .rows
             .push(choice_row(state, choice, (&key, selected, detail)));
@@ -341,7 +501,8 @@ fn choices(state: &State, open: &OpenAsk, width: usize, sheet: &mut Sheet) {
             .get(lines[line].range.clone())
             .unwrap_or_default();
         sheet.rows.push(Row::new());
-        sheet.rows.push(row.text(shown, theme.default()));
+        let row = row.text(shown, theme.default());
+        sheet.rows.push(row.right(field.problem, theme.amber()));
         sheet.cursor = Some((sheet.rows.len() - 1, start + col));
     }
 }
@@ -409,6 +570,17 @@ fn foot(state: &State) -> Row {
             .gap(3)
             .text(&keys.key(Action::AskFull), theme.accent())
             .fixed(what, theme.dim());
+        if open.full && open.most_scroll.get() > 0 {
+            let keys = format!(
+                "{} {}",
+                keys.key(Action::PageUp),
+                keys.key(Action::PageDown)
+            );
+            row = row
+                .gap(3)
+                .text(&keys, theme.accent())
+                .fixed(" page", theme.dim());
+        }
     }
     if state.asks.place().1 > 1 {
         row = row

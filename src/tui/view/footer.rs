@@ -1,71 +1,58 @@
 //! The footer: agent, model and mode, or what the keys do right now; context, cost, help.
 
-use ratatui::buffer::Buffer;
-use ratatui::layout::Rect;
-
 use super::numbers;
 use super::row::Row;
 use crate::protocol::NoticeLevel;
+use crate::tui::composer::buffer::{grapheme_width, layout};
 use crate::tui::keymap::Action;
 use crate::tui::state::State;
-use crate::tui::text::wrap;
 
-/// Rows that a sentence may take: the footer's, and the blank one above it.
-const FLASH_ROWS: usize = 2;
+/// Rows of a notice at most: more would push the conversation away.
+const NOTICE_ROWS: usize = 3;
 
-/// Draws it. A sentence that is too long for one row takes the blank row above too, and then both as
-/// wide as they are: figures can wait.
-pub fn draw(state: &State, area: Rect, buf: &mut Buffer) {
-    if state.flash.is_none() {
-        return row(state).draw(area, buf);
-    }
-    let rows = flash_rows(state, usize::from(area.width));
-    let [first, second, ..] = rows.as_slice() else {
-        let fits = rows.into_iter().next().unwrap_or_default();
-        return right_side(state, fits).draw(area, buf);
+/// The notice that is to be read now, whole: in as many rows as it takes. Empty for none.
+pub fn notice(state: &State, width: usize) -> Vec<Row> {
+    let Some(flash) = &state.flash else {
+        return Vec::new();
     };
-    let above = Rect {
-        y: area.y.saturating_sub(1),
-        ..area
+    let theme = &state.theme;
+    let style = match flash.level {
+        NoticeLevel::Info => theme.dim(),
+        NoticeLevel::Warning => theme.amber(),
+        NoticeLevel::Error => theme.bad(),
     };
-    let blank = (above.left()..above.right()).all(|x| buf[(x, above.y)].symbol() == " ");
-    if blank && above.y < area.y {
-        first.draw(above, buf);
-        second.draw(area, buf);
-    } else {
-        flash_row(state, state.flash.as_ref().map_or("", |f| &f.text)).draw(area, buf);
-    }
-}
-
-/// The passing sentence, wrapped; the last row is cut with `…` if it is still too long.
-pub fn flash_rows(state: &State, width: usize) -> Vec<Row> {
-    let text = state.flash.as_ref().map_or("", |flash| &flash.text);
-    let mut pieces = wrap::pieces(text, width, width);
-    if let Some(last) = pieces.get(FLASH_ROWS - 1).map(|piece| piece.range.start) {
-        pieces.truncate(FLASH_ROWS);
-        if let Some(piece) = pieces.last_mut() {
-            piece.range = last..text.len();
+    let text = flash.text.replace('\n', " ");
+    let lines = layout(&text, width.max(8), grapheme_width);
+    let mut rows: Vec<Row> = lines
+        .iter()
+        .map(|line| text.get(line.range.clone()).unwrap_or_default())
+        .map(|line| Row::new().text(line.trim_end(), style))
+        .collect();
+    if rows.len() > NOTICE_ROWS {
+        rows.truncate(NOTICE_ROWS);
+        // `Row` marks what is cut: the rest of the text is too long for the last row.
+        let last = lines
+            .get(NOTICE_ROWS - 1)
+            .map_or(0, |line| line.range.start);
+        if let Some(row) = rows.last_mut() {
+            *row = Row::new().text(text.get(last..).unwrap_or_default(), style);
         }
     }
-    let rows = pieces
-        .into_iter()
-        .map(|piece| text.get(piece.range).unwrap_or_default());
-    rows.map(|text| flash_row(state, text)).collect()
+    rows
 }
 
-fn flash_row(state: &State, text: &str) -> Row {
-    let theme = &state.theme;
-    let level = state.flash.as_ref().map(|flash| flash.level);
-    let style = match level {
-        Some(NoticeLevel::Warning) => theme.amber(),
-        Some(NoticeLevel::Error) => theme.bad(),
-        _ => theme.dim(),
-    };
-    Row::new().text(text, style)
+/// A notice of one row with the numbers beside it, if both fit.
+pub fn beside(state: &State, notice: &Row, width: usize) -> Row {
+    let row = right_side(state, notice.clone());
+    if row.wanted() <= width {
+        row
+    } else {
+        notice.clone()
+    }
 }
 
-/// The row while nothing is to be said.
-fn row(state: &State) -> Row {
+/// The row.
+pub fn row(state: &State) -> Row {
     let row = if state.is_running() && !state.composer.is_empty() && !state.is_narrow() {
         steering(state)
     } else {

@@ -47,6 +47,27 @@ struct Places {
     footer: Option<Rect>,
 }
 
+/// True if the question on screen shows what it asks about: in a tiny window nothing may be approved.
+pub fn question_fits(state: &State) -> bool {
+    let (width, height) = state.terminal.size;
+    let Some(open) = state.asks.current() else {
+        return true;
+    };
+    let margin = if width < 80 { 0 } else { 2 };
+    let sheet = ask::sheet(state, open, usize::from(width.saturating_sub(2 * margin)));
+    let wanted = if open.full {
+        usize::from(height)
+    } else {
+        sheet.height()
+    };
+    let wants = Wants {
+        bottom: wanted as u16,
+        ..Wants::default()
+    };
+    let area = Rect::new(0, 0, width, height);
+    sheet.fits(usize::from(arrange(area, &wants).bottom.height))
+}
+
 /// Draws the whole screen.
 pub fn draw(state: &mut State, buf: &mut Buffer, now: Millis) -> Drawn {
     let area = buf.area;
@@ -70,10 +91,14 @@ pub fn draw(state: &mut State, buf: &mut Buffer, now: Millis) -> Drawn {
         Some(sheet) => u16::try_from(sheet.height()).unwrap_or(u16::MAX),
         None => composer::height(state).min((area.height / 3).max(1)),
     };
+    let notice = match sheet {
+        Some(_) => Vec::new(),
+        None => footer::notice(state, width),
+    };
     let wants = Wants {
         bottom,
         footer: sheet.is_none(),
-        flash: state.flash.is_some(),
+        notice: notice.len() as u16,
         status: status.is_some(),
         queue: queue.len() as u16,
         popup: popup.len() as u16,
@@ -102,7 +127,15 @@ pub fn draw(state: &mut State, buf: &mut Buffer, now: Millis) -> Drawn {
         None => composer::draw(state, places.bottom, buf),
     };
     if let Some(at) = places.footer {
-        footer::draw(state, inset(at, margin), buf);
+        let at = inset(at, margin);
+        match notice.as_slice() {
+            [] => footer::row(state).draw(at, buf),
+            [only] => footer::beside(state, only, width).draw(at, buf),
+            several => {
+                let skip = several.len().saturating_sub(usize::from(at.height));
+                rows(&several[skip..], at, buf);
+            }
+        }
     }
     let mut animating = animating || moves(state);
     if let Some(top) = state.overlays.last().filter(|_| sheet.is_none()) {
@@ -114,28 +147,38 @@ pub fn draw(state: &mut State, buf: &mut Buffer, now: Millis) -> Drawn {
         } else {
             drawn.cursor = top.draw(state, area, buf, now);
         }
-        // What is said while it is open is said above its footer.
-        if state.flash.is_some() && area.height > 3 {
-            let at = Rect {
-                y: area.bottom() - 2,
-                height: 1,
-                ..area
-            };
-            clear(at, buf);
-            if let Some(row) = footer::flash_rows(state, width).first() {
-                row.draw(inset(at, margin), buf);
-            }
-        }
+        over_overlay(state, area, margin, buf);
     }
     drawn.next = next_tick(state, animating, now);
     drawn
 }
 
+/// A notice while an overlay is open: in the rows above the overlay's footer.
+fn over_overlay(state: &State, area: Rect, margin: u16, buf: &mut Buffer) {
+    let notice = footer::notice(state, usize::from(area.width.saturating_sub(2 * margin)));
+    let height = (notice.len() as u16).min(area.height.saturating_sub(2));
+    if height == 0 {
+        return;
+    }
+    // Some overlays have their keys one row above the last one; those stay in sight.
+    let keys_at = (area.bottom().saturating_sub(2)..area.bottom())
+        .find(|y| (area.left()..area.right()).any(|x| buf[(x, *y)].symbol() != " "));
+    let bottom = keys_at.unwrap_or(area.bottom() - 1);
+    let place = Rect {
+        y: bottom.saturating_sub(height),
+        height,
+        ..area
+    };
+    clear(place, buf);
+    rows(&notice, inset(place, margin), buf);
+}
+
+#[derive(Debug, Default)]
 struct Wants {
     bottom: u16,
     footer: bool,
-    /// A sentence needs the footer's place, also where there is none as a rule.
-    flash: bool,
+    /// Rows of a notice in the footer's place.
+    notice: u16,
     status: bool,
     queue: u16,
     popup: u16,
@@ -155,10 +198,10 @@ fn arrange(area: Rect, wants: &Wants) -> Places {
         }
     };
     let tiny = area.height < 8;
-    let footer = (!tiny && area.width >= 40) || (wants.flash && area.height > 4);
-    if wants.footer && footer {
-        places.footer = Some(take(1, &mut left));
-        take(u16::from(area.height >= 12), &mut left);
+    if wants.footer && !tiny && (area.width >= 40 || wants.notice > 0) {
+        places.footer = Some(take(wants.notice.max(1), &mut left));
+        // A notice of several rows has the blank row, too.
+        take(u16::from(area.height >= 12 && wants.notice < 2), &mut left);
     }
     places.bottom = take(wants.bottom, &mut left);
     if !tiny || !wants.footer {
@@ -193,7 +236,7 @@ fn inset(area: Rect, margin: u16) -> Rect {
     }
 }
 
-fn rows(rows: &[Row], area: Rect, buf: &mut Buffer) {
+pub(super) fn rows(rows: &[Row], area: Rect, buf: &mut Buffer) {
     for (at, row) in rows.iter().take(usize::from(area.height)).enumerate() {
         row.draw(
             Rect {
@@ -239,12 +282,14 @@ fn transcript(state: &mut State, area: Rect, buf: &mut Buffer, now: Millis) -> b
         return false;
     }
     let unfold_key = state.keys.key(Action::Unfold);
+    let output_key = state.keys.key(Action::ShowOutput);
     let look = Look {
         theme: &state.theme,
         now,
         spinner: (now / SPIN_MS) as usize,
         motion: state.motion(),
         unfold_key: &unfold_key,
+        output_key: &output_key,
     };
     let rendered = state.transcript.render(area, buf, &look);
     if !rendered.at_bottom {

@@ -101,6 +101,11 @@ impl Row {
         width(&self.left)
     }
 
+    /// Columns that both sides need.
+    pub fn wanted(&self) -> usize {
+        self.width() + GAP + width(&self.right)
+    }
+
     /// Draws into the first row of `area`.
     pub fn draw(&self, area: Rect, buf: &mut Buffer) {
         let area = area.intersection(buf.area);

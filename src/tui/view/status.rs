@@ -22,7 +22,8 @@ pub fn row(state: &State, now: Millis) -> Option<Row> {
         return Some(plain(state, "Closing", "writing what is left"));
     }
     match (state.phase(), status) {
-        (Phase::Asking, _) if state.asks.current().is_some() => None,
+        // While a question is open, Esc answers it: what else runs is said by the conversation.
+        _ if state.asks.current().is_some() => None,
         (Phase::Idle, _) | (_, None) => idle(state),
         (
             Phase::Retrying {

@@ -5,6 +5,7 @@ mod exec;
 mod keys;
 mod output;
 mod proxies;
+mod refusals;
 mod safety;
 mod stored;
 mod switch;

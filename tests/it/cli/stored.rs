@@ -114,7 +114,7 @@ fn old_outputs_are_cleaned_up_while_the_program_runs() {
     let w = World::scripted(&json!({"steps": [
         {"calls": [{"name": "bash", "input": {"command": "seq 1 20000"}}]}, {"text": "long"},
         {"calls": [{"name": "bash", "input": {"command":
-            "for i in $(seq 1 600); do [ -e $HOME/../gone ] && exit 0; sleep 0.05; done; exit 9"}}]},
+            "for i in $(seq 1 4000); do [ -e $HOME/../gone ] && exit 0; sleep 0.05; done; exit 9"}}]},
         {"text": "it is gone"}
     ]}));
     w.exec(&["--mode", "auto", "print a lot"]).code(0);
@@ -143,7 +143,8 @@ fn old_outputs_are_cleaned_up_while_the_program_runs() {
     let gone = w.root().join("gone");
     std::thread::scope(|scope| {
         scope.spawn(|| {
-            let until = SystemTime::now() + Duration::from_secs(25);
+            // the clean-up runs at the lowest priority
+            let until = SystemTime::now() + Duration::from_mins(2);
             while full.exists() && SystemTime::now() < until {
                 std::thread::sleep(Duration::from_millis(20));
             }

@@ -246,6 +246,7 @@ impl Simulation {
             budget: Budget::default(),
             headless: true,
             overhead: OVERHEAD,
+            effort: None,
             sandbox: String::new(),
             seed: 11,
         };

@@ -136,6 +136,13 @@ fn redo_leads_back_to_the_branch_one_came_from() {
     until("the second file", || exists(&world, "only-two"));
     terminal.shows("Done: write two.");
     terminal.send("/redo\r");
+    let screen = terminal.shows("Bring back what the last undo took");
+    assert!(
+        screen.contains("f.txt") && screen.contains("only-two"),
+        "{screen}"
+    );
+    assert_eq!(world.read("f.txt"), "two\n", "a preview touches nothing");
+    terminal.send("\r");
     until("three again", || world.read("f.txt") == "three\n");
     until("no second file again", || !exists(&world, "only-two"));
     terminal.shows("Done: write three.");
@@ -245,6 +252,8 @@ fn an_undo_that_was_killed_in_the_middle_is_told_and_goes_on() {
     }
     until("all old", || old() == FILES);
     terminal.send("\x15/redo\r");
+    terminal.shows("Bring back what the last undo took");
+    terminal.send("\r");
     terminal.shows("Done: write many.");
     until("all new", || old() == 0);
     let left = std::fs::read_dir(world.worktree().join("d")).expect("a folder");

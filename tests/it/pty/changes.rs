@@ -43,13 +43,17 @@ fn one_hunk_is_taken_back_and_a_redo_brings_it_back() {
     });
     terminal.send("u");
     until("both taken back", || world.read("poem") == before);
-    terminal.shows("Nothing was changed.");
+    terminal.shows("Nothing was changed");
     terminal.send("q");
     terminal.shows(READY);
     terminal.send("/redo\r");
+    terminal.shows("Bring back what the last undo took");
+    terminal.send("\r");
     until("one brought back", || world.read("poem").contains("second"));
     assert!(!world.read("poem").contains("eighteenth"));
     terminal.send("/redo\r");
+    terminal.shows("Bring back what the last undo took");
+    terminal.send("\r");
     until("all brought back", || {
         world.read("poem").contains("eighteenth")
     });
@@ -74,4 +78,28 @@ fn the_last_commit_is_compared_with_too() {
     terminal.send("q");
     terminal.shows(READY);
     quit(&mut terminal);
+}
+
+#[test]
+fn a_preview_names_the_files_that_no_snapshot_knows() {
+    let world = World::scripted(&json!({"steps": [
+        {"calls": [{"name": "read", "input": {"file_path": "local.env"}}]},
+        {"calls": [{"name": "edit", "input":
+            {"file_path": "local.env", "old_string": "one", "new_string": "two"}}]},
+        {"text": "It says two now."}]}));
+    world.write("local.env", "one\n");
+    world.write(".gitignore", "*.env\n");
+    if !world.commit() {
+        return;
+    }
+    let mut terminal = dunlin(&world, &["--mode", "auto", "go"]);
+    terminal.shows("It says two now.");
+    terminal.shows_no("esc interrupt");
+    terminal.send("/undo\r");
+    let screen = terminal.shows("Not in snapshots");
+    assert!(screen.contains("left as they are: local.env"), "{screen}");
+    assert!(!screen.contains("No file changes"), "{screen}");
+    terminal.send("\x1b[27u");
+    quit(&mut terminal);
+    assert_eq!(world.read("local.env"), "two\n");
 }

@@ -6,7 +6,7 @@ use std::process::Stdio;
 use serde_json::json;
 
 use super::{bash, dunlin};
-use crate::support::pty::Terminal;
+use crate::support::pty::{Terminal, until};
 use crate::support::world::{World, ran};
 
 fn asks() -> World {
@@ -60,7 +60,7 @@ fn ctrl_c_stops_the_turn_and_then_ends() {
     let world = World::scripted(&json!({"steps": [step, {"text": "never"}]}));
     let mut terminal = dunlin(&world, &["--plain", "--mode", "auto", "go"]);
     terminal.shows("Running: ");
-    crate::support::pty::until("the command", || crate::support::pty::runs(&words));
+    until("the command", || crate::support::pty::runs(&words));
     terminal.send("\x03");
     terminal.shows("Interrupted.");
     terminal.send("\x03");
@@ -111,4 +111,43 @@ fn a_failed_command_says_how_it_failed() {
     );
     terminal.send("/quit\r");
     assert_eq!(terminal.ends(), 0);
+}
+
+#[test]
+fn turns_are_gone_back_to_and_words_are_found_by_number() {
+    let world = World::scripted(&json!({
+        "steps": [{"text": "What?"}],
+        "branches": [
+            {"match": "write one", "steps": [bash("echo one > f.txt"), {"text": "Done with one."}]},
+            {"match": "write two", "steps": [bash("echo two > f.txt"), {"text": "Done with two."}]},
+        ]
+    }));
+    world.write("f.txt", "zero\n");
+    let mut terminal = dunlin(&world, &["--plain", "--mode", "auto", "--no-sandbox"]);
+    terminal.shows("> ");
+    terminal.send("write one\r");
+    terminal.shows("Done with one.");
+    terminal.send("write two\r");
+    terminal.shows("Done with two.");
+    terminal.send("/rewind\r");
+    let screen = terminal.shows("/rewind NUMBER");
+    assert!(screen.contains("2  write two"), "{screen}");
+    terminal.send("/rewind 9\r");
+    terminal.shows("no such turn");
+    terminal.send("/rewind 2\r");
+    terminal.shows("y does it");
+    assert_eq!(world.read("f.txt"), "two\n", "a preview touches nothing");
+    terminal.send("y\r");
+    terminal.shows("the prompt was: write two");
+    until("the first content", || world.read("f.txt") == "one\n");
+    terminal.send("/redo\r");
+    terminal.shows("Bring back: write two");
+    terminal.send("y\r");
+    until("the second content", || world.read("f.txt") == "two\n");
+    terminal.send("/search echo one\r");
+    let screen = terminal.shows("/search NUMBER");
+    assert!(screen.contains("tool: echo one > f.txt"), "{screen}");
+    terminal.send("/quit\r");
+    assert_eq!(terminal.ends(), 0);
+    assert_plain(&terminal);
 }

@@ -66,6 +66,8 @@ fn undo_shows_what_it_does_then_does_it_and_redo_brings_it_back() {
         screen.contains("❯ change it") && screen.contains("@ file")
     });
     terminal.send("\x15/redo\r");
+    terminal.shows("Bring back what the last undo took");
+    terminal.send("\r");
     until("the change again", || world.read("a.txt") == "two\n");
     terminal.shows("It says two now.");
     quit(&mut terminal);

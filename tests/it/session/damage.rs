@@ -220,7 +220,11 @@ fn one_unreadable_session_hides_no_other() {
     let rows = world.project.list().expect("list");
     let mut ids: Vec<_> = rows.iter().map(|row| row.info.id).collect();
     ids.sort();
-    assert_eq!(ids, [session_id(1), session_id(3)]);
+    // the one that cannot be read is named as such
+    assert_eq!(ids, [session_id(1), session_id(2), session_id(3)]);
+    let damaged: Vec<_> = rows.iter().filter(|row| row.damaged).collect();
+    assert_eq!(damaged.len(), 1);
+    assert_eq!(damaged[0].info.id, session_id(2));
     let error = world
         .project
         .open_session(session_id(2), Heard::new())

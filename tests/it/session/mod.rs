@@ -14,6 +14,7 @@ mod disk_full;
 mod every_place;
 mod kill;
 mod little_disk;
+mod salvage;
 mod support;
 mod trouble;
 mod two_processes;

@@ -90,8 +90,11 @@ fn each_key_gives_its_answer() {
         [no("use npm")]
     );
     assert_eq!(
-        answer_to(ask(), "e backspace backspace enter s"),
-        [always(GrantScope::Session, "cargo add")]
+        answer_to(
+            ask(),
+            "e backspace backspace backspace backspace backspace * enter s"
+        ),
+        [always(GrantScope::Session, "cargo *")]
     );
     assert_eq!(
         answer_to(ask(), "n esc y"),
@@ -229,4 +232,99 @@ fn several_questions_are_answered_in_any_order() {
             answer: Answer::Once
         }]
     );
+}
+
+#[test]
+fn a_pattern_that_does_not_cover_the_call_is_not_granted() {
+    let (mut world, _) = asked(permission("cargo add insta --dev"));
+    world.tui.wait(500);
+    world.tui.press("e ctrl+u n p m space * enter");
+    let screen = world.tui.screen();
+    assert!(screen.contains("does not match this command"), "{screen}");
+    world.tui.press("s");
+    assert_eq!(world.tui.ops(), [], "the field is open: s is a letter");
+    world.tui.press("ctrl+u c a r g o space * enter");
+    let screen = world.tui.screen();
+    assert!(!screen.contains("does not match"), "{screen}");
+    world.tui.press("s");
+    let granted = Answer::Always {
+        scope: GrantScope::Session,
+        pattern: "cargo *".to_owned(),
+    };
+    let ops = world.tui.ops();
+    assert!(
+        matches!(&ops[..], [Op::Answer { answer, .. }] if *answer == granted),
+        "{ops:?}"
+    );
+}
+
+#[test]
+fn nothing_is_approved_that_does_not_show() {
+    for (width, height) in [(20, 6), (30, 8), (60, 12), (60, 20), (120, 40)] {
+        for subject in ["cargo add insta --dev", "one\ntwo\nthree\nfour\nfive\nsix"] {
+            let mut world = World::new(120, 40);
+            world.say(Role::User, "go");
+            world.status(Phase::Asking, 0, |_| {});
+            world.ask(permission(subject));
+            world.tui.resize(width, height);
+            world.tui.wait(500);
+            let screen = world.tui.screen();
+            let begins = screen.contains(subject.lines().next().expect("a line"));
+            let whole = subject.lines().all(|line| screen.contains(line));
+            assert!(whole || !begins || screen.contains("more row"), "{screen}");
+            world.tui.press("enter");
+            let approved = matches!(
+                world.tui.ops().last(),
+                Some(Op::Answer {
+                    answer: Answer::Once,
+                    ..
+                })
+            );
+            assert_eq!(approved, begins, "{width}x{height}: {screen}");
+        }
+    }
+}
+
+#[test]
+fn what_we_found_out_goes_before_what_the_model_says() {
+    let mut body = permission("cargo add insta --dev");
+    if let AskBody::Permission { says, .. } = &mut body {
+        *says = "A very long claim of the model about what it is going to do. ".repeat(20);
+    }
+    let mut world = World::new(60, 20);
+    world.say(Role::User, "go");
+    world.ask(body);
+    let screen = world.tui.screen();
+    assert!(
+        screen.contains("sees") && screen.contains("where"),
+        "{screen}"
+    );
+    assert!(screen.contains("more row"), "{screen}");
+}
+
+#[test]
+fn a_question_on_the_whole_screen_names_the_keys_that_go_on_and_ends_with_a_full_page() {
+    let long: Vec<String> = (1..=62).map(|n| format!("line {n} of it")).collect();
+    let mut world = World::new(80, 24);
+    world.say(Role::User, "go");
+    world.ask(permission(&long.join("\n")));
+    world.tui.wait(500);
+    world.tui.screen();
+    world.tui.press("ctrl+f");
+    let screen = world.tui.screen();
+    let mark = screen.lines().find(|row| row.contains("more rows"));
+    assert!(mark.is_some_and(|row| row.ends_with("pgdn")), "{screen}");
+    for _ in 0..12 {
+        world.tui.press("pgdn");
+        world.tui.screen();
+    }
+    let screen = world.tui.screen();
+    assert!(
+        screen.contains("line 62 of it") && screen.contains("line 57 of it"),
+        "{screen}"
+    );
+    let mark = screen.lines().find(|row| row.contains("rows above"));
+    assert!(mark.is_some_and(|row| row.ends_with("pgup")), "{screen}");
+    world.tui.press("ctrl+home");
+    assert!(world.tui.screen().contains("line 1 of it"));
 }

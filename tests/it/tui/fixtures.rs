@@ -376,6 +376,7 @@ pub(super) fn summary(id: SessionId, title: &str, updated: i64, percent: u8) -> 
         open_elsewhere: false,
         fork: false,
         archived: false,
+        damaged: false,
     }
 }
 

@@ -265,3 +265,189 @@ fn a_question_notifies_only_when_nobody_looks() {
             .any(|e| matches!(e, Effect::Notify(_)))
     );
 }
+
+#[test]
+fn every_text_that_was_put_aside_comes_back() {
+    let mut world = World::new(100, 30);
+    for text in ["important thought", "second"] {
+        world.tui.type_text(text);
+        world.tui.press("ctrl+c");
+    }
+    assert!(world.tui.screen().contains("Put aside"));
+    world.tui.press("↑");
+    assert_eq!(world.tui.state.composer.expanded(), "second");
+    assert!(
+        !world.tui.screen().contains("Put aside"),
+        "it has come back"
+    );
+    world.tui.press("ctrl+u ↑");
+    assert_eq!(world.tui.state.composer.expanded(), "important thought");
+}
+
+#[test]
+fn a_mistyped_command_runs_no_other() {
+    for typed in ["/foo", "/modle"] {
+        let mut world = World::new(100, 30);
+        world.tui.type_text(typed);
+        world.tui.press("enter");
+        assert_eq!(world.tui.ops(), []);
+        assert!(world.tui.state.overlays.is_empty());
+        let screen = world.tui.screen();
+        assert!(screen.contains(&format!("There is no {typed}")), "{screen}");
+    }
+}
+
+#[test]
+fn a_command_found_by_what_it_does_is_written_out_not_run() {
+    let mut world = World::new(100, 30);
+    world.tui.type_text("/window");
+    assert!(world.tui.screen().contains("/context"));
+    world.tui.press("enter");
+    assert_eq!(world.tui.ops(), []);
+    assert_eq!(world.tui.state.composer.expanded(), "/context ");
+}
+
+#[test]
+fn a_chosen_file_keeps_the_lines_that_were_typed() {
+    for key in ["tab", "enter"] {
+        let mut world = World::new(100, 30);
+        world.tui.type_text("see @big:10-40");
+        let ops = world.tui.ops();
+        let Some(Op::FindFiles { generation, .. }) = ops.last() else {
+            panic!("{ops:?}")
+        };
+        let generation = *generation;
+        let paths = vec!["src/big.rs".to_owned()];
+        world.tui.event(Event::Files { generation, paths });
+        world.tui.press(key);
+        assert_eq!(
+            world.tui.state.composer.expanded(),
+            "see @src/big.rs:10-40 "
+        );
+    }
+}
+
+#[test]
+fn what_is_mentioned_goes_along_however_it_was_written() {
+    let mut world = World::new(100, 30);
+    world.tui.type_text("why (@src/big.rs:10-12), tell");
+    world.tui.press("esc enter");
+    let sent = |world: &mut World| {
+        let ops = world.tui.ops();
+        match ops.last() {
+            Some(Op::Prompt { input, .. }) => input.files.clone(),
+            other => panic!("{other:?}"),
+        }
+    };
+    let files = sent(&mut world);
+    assert_eq!(files[0].name, "src/big.rs:10-12");
+    world.tui.press("↑ enter");
+    assert_eq!(sent(&mut world), files, "the same again from the history");
+}
+
+#[test]
+fn a_shell_command_has_its_sign_once_and_a_word_in_the_line_above() {
+    let mut world = World::new(100, 30);
+    world.tui.type_text("!ls -l");
+    let screen = world.tui.screen();
+    assert!(screen.contains("  ! ls -l\n"), "{screen}");
+    assert!(screen.contains("─ shell ─"), "{screen}");
+    let cursor = world.tui.drawn().cursor.expect("a cursor");
+    assert_eq!(cursor.x, 4 + "ls -l".len() as u16);
+    world.tui.press("ctrl+u");
+    assert!(!world.tui.screen().contains("─ shell ─"));
+}
+
+#[test]
+fn the_status_row_names_the_command_that_runs() {
+    let mut world = World::new(100, 30);
+    world.say(Role::User, "!sleep 3");
+    let message = world.message_of(Role::Assistant);
+    world.runs(message, "sleep 3", "", 0);
+    world.status(Phase::Tools, 1_000, |_| {});
+    let screen = world.tui.screen();
+    let status = screen.lines().rev().find(|row| row.contains("interrupt"));
+    assert!(
+        status.is_some_and(|row| row.contains("Running sleep 3")),
+        "{screen}"
+    );
+}
+
+#[test]
+fn rows_of_a_long_text_that_do_not_show_are_counted() {
+    let mut world = World::new(100, 24);
+    let text: Vec<String> = (1..=30).map(|n| format!("short line {n}")).collect();
+    world.tui.tell(Msg::Edited(Ok(text.join("\n"))));
+    let screen = world.tui.screen();
+    assert!(screen.contains("22 rows above"), "{screen}");
+    assert!(
+        !screen.contains('❯'),
+        "its first row is not on screen: {screen}"
+    );
+    for _ in 0..29 {
+        world.tui.press("↑");
+    }
+    let screen = world.tui.screen();
+    assert!(screen.contains("❯ short line 1\n"), "{screen}");
+    assert!(screen.contains("22 rows below"), "{screen}");
+}
+
+#[test]
+fn a_notice_that_is_longer_than_the_row_is_read_whole_at_any_width() {
+    let text = "There is no desktop here whose clipboard could be read: paste or drop its path.";
+    for (width, height) in [(120, 40), (60, 20), (36, 20)] {
+        let mut world = World::new(width, height);
+        world.say(Role::User, "go");
+        world.status(Phase::Idle, 0, |_| {});
+        world.tui.tell(Msg::Pictures(Err(text.to_owned())));
+        let screen = world.tui.screen();
+        let words: Vec<&str> = screen.split_whitespace().collect();
+        assert!(words.join(" ").contains(text), "{width}: {screen}");
+    }
+}
+
+#[test]
+fn a_notice_is_seen_over_an_overlay() {
+    for key in ["?", "alt+x", "ctrl+s"] {
+        let mut world = World::new(120, 40);
+        world.say(Role::User, "go");
+        world.tui.press(key);
+        world.tui.tell(Msg::Copied(true));
+        let screen = world.tui.screen();
+        assert!(screen.contains("Copied."), "{key}: {screen}");
+        world.tui.event(Event::Notice {
+            level: dunlin::protocol::NoticeLevel::Warning,
+            text: "It was left as it is.".to_owned(),
+        });
+        let screen = world.tui.screen();
+        assert!(screen.contains("It was left as it is."), "{key}: {screen}");
+    }
+}
+
+#[test]
+fn a_notice_is_gone_when_something_else_is_said() {
+    let mut world = World::new(120, 40);
+    world.status(Phase::Idle, 0, |_| {});
+    world.tui.type_text("/effort silly");
+    world.tui.press("enter");
+    assert!(world.tui.screen().contains("is no effort"));
+    world.tui.type_text("/mode plan");
+    world.tui.press("enter");
+    let screen = world.tui.screen();
+    assert!(!screen.contains("is no effort"), "{screen}");
+    world.tui.type_text("/find");
+    world.tui.press("enter");
+    assert!(world.tui.screen().contains("Write /find WORDS."));
+}
+
+#[test]
+fn an_esc_right_after_an_overlay_closed_stops_no_turn() {
+    let mut world = World::new(120, 40);
+    world.say(Role::User, "go");
+    world.status(Phase::Tools, 0, |_| {});
+    world.tui.press("alt+x esc esc");
+    assert_eq!(world.tui.ops(), []);
+    world.tui.wait(500);
+    world.tui.press("esc");
+    assert_eq!(world.tui.ops(), [Op::Interrupt]);
+}

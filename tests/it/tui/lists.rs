@@ -254,9 +254,8 @@ fn the_effort_is_chosen_beside_the_model() {
         world.tui.screen()
     );
     world.tui.press("tab tab");
-    let wanted = [Op::SetEffort(Some(Effort::Max)), Op::SetEffort(None)];
-    assert_eq!(world.tui.ops(), wanted);
     assert!(world.tui.screen().contains("effort default"));
+    assert_eq!(world.tui.ops(), [], "nothing is chosen yet");
 }
 
 fn shot() -> Picture {
@@ -387,4 +386,178 @@ fn an_exported_file_holds_what_its_name_says() {
         };
         assert_eq!(world.tui.ops(), [wanted], "{typed}");
     }
+}
+
+#[test]
+fn lists_open_on_what_is_set() {
+    use dunlin::protocol::Mode;
+    let mut world = World::new(100, 30);
+    world.status(Phase::Idle, 0, |status| status.mode = Mode::Plan);
+    for (command, chosen) in [("/mode", "❯ plan"), ("/effort", "❯ high")] {
+        world.tui.type_text(command);
+        world.tui.press("enter");
+        let screen = world.tui.screen();
+        let row = screen.lines().find(|row| row.contains(chosen));
+        assert!(row.is_some_and(|row| row.ends_with("now")), "{screen}");
+        assert!(!screen.contains("↓ down"), "all of it is shown: {screen}");
+        world.tui.press("esc");
+    }
+}
+
+#[test]
+fn the_model_in_use_is_chosen_first_and_the_effort_counts_with_enter() {
+    use dunlin::protocol::event::ModelChoice;
+    let mut world = World::new(100, 30);
+    world.status(Phase::Idle, 0, |_| {});
+    let choice = |name: &str, usable, price| ModelChoice {
+        model: name.parse().expect("a model"),
+        context: 1_000_000,
+        input_price: Some(price),
+        output_price: Some(price * 5.0),
+        usable,
+    };
+    let models = vec![
+        choice("aaa/no-key", false, 1.25),
+        choice("anthropic/haiku", true, 10.0),
+        choice("anthropic/sonnet-x", true, 3.0),
+    ];
+    world.tui.press("alt+m");
+    world.tui.event(Event::Models { models });
+    let screen = world.tui.screen();
+    let rows: Vec<&str> = screen.lines().filter(|row| row.contains('$')).collect();
+    assert!(
+        rows[0].contains("❯ anthropic/sonnet-x") && rows[0].contains("now"),
+        "{screen}"
+    );
+    assert!(rows[2].contains("aaa/no-key"), "{screen}");
+    let column = |row: &str| row.chars().position(|c| c == 'i').is_some();
+    assert!(rows.iter().all(|row| column(row)));
+    let place = |row: &&str| row.find(" in ").map(|at| row[..at].chars().count());
+    assert!(
+        rows.iter().all(|row| place(row) == place(&rows[0])),
+        "{screen}"
+    );
+    world.tui.ops();
+    world.tui.press("tab tab esc");
+    assert_eq!(world.tui.ops(), [], "Esc leaves the effort as it was");
+    world.tui.press("alt+m");
+    let models = vec![choice("anthropic/sonnet-x", true, 3.0)];
+    world.tui.event(Event::Models { models });
+    world.tui.press("tab enter");
+    let ops = world.tui.ops();
+    assert_eq!(
+        ops.last(),
+        Some(&Op::SetEffort(Some(Effort::Max))),
+        "{ops:?}"
+    );
+}
+
+#[test]
+fn a_long_text_is_broken_not_cut_and_counted_only_if_it_does_not_fit() {
+    let mut world = World::new(60, 20);
+    world.say(Role::User, "go");
+    let part = dunlin::protocol::PartId::from_raw(3);
+    let words: Vec<String> = (1..=60).map(|n| format!("word{n}")).collect();
+    let text = words.join(" ");
+    world.tui.event(Event::Output { part, text });
+    let screen = world.tui.screen();
+    for word in &words {
+        assert!(
+            screen.replace('\n', "").contains(word.as_str()),
+            "{word}: {screen}"
+        );
+    }
+    assert!(
+        !screen.contains("down") && !screen.contains(" of "),
+        "{screen}"
+    );
+    world.tui.press("esc");
+    let text = (1..=100).map(|n| format!("line {n}\n")).collect();
+    world.tui.event(Event::Output { part, text });
+    let screen = world.tui.screen();
+    assert!(screen.contains("lines 1–16 of 100"), "{screen}");
+    world.tui.press("end");
+    let screen = world.tui.screen();
+    assert!(
+        screen.contains("line 100") && screen.contains("line 85"),
+        "{screen}"
+    );
+    world.tui.press("↑");
+    assert!(!world.tui.screen().contains("line 100"));
+}
+
+#[test]
+fn the_kinds_of_the_context_add_up_and_their_bars_keep_their_proportions() {
+    use dunlin::tui::overlay::Overlay;
+    use dunlin::tui::overlay::inspector::Inspector;
+    let report = serde_json::json!({
+        "messages": 3, "parts": 4, "total_tokens": 4_914,
+        "distribution": {"system": 444, "tools": 3_803, "instructions": 0, "user": 7,
+            "assistant": 837, "reasoning": 32, "tool_results": 454},
+        "largest": [{"tool": "read", "title": "src/a/very/long/path/of/a/file.rs", "tokens": 700,
+            "turn": 3, "changed_in": 4}],
+    });
+    for width in [120, 60] {
+        let mut world = World::new(width, 30);
+        world.status(Phase::Idle, 0, |_| {});
+        let view = Inspector::new(&report, super::fixtures::GAUGE, "m".to_owned());
+        world.tui.state.overlays.push(Overlay::Inspector(view));
+        let screen = world.tui.screen();
+        let row = |label: &str| {
+            let row = screen
+                .lines()
+                .find(|row| row.trim_start().starts_with(label));
+            row.unwrap_or_else(|| panic!("{label}: {screen}"))
+                .to_owned()
+        };
+        let labels = [
+            "System prompt",
+            "Tool schemas",
+            "Project instructions",
+            "Your messages",
+            "Assistant text",
+            "Reasoning",
+            "Tool results",
+        ];
+        let count = |label: &str| -> u64 {
+            let row = row(label).replace(label, "").replace(',', "");
+            let number = row.split_whitespace().next().expect("a number");
+            number.parse().expect("a number")
+        };
+        assert_eq!(
+            labels.iter().map(|l| count(l)).sum::<u64>(),
+            4_914,
+            "{screen}"
+        );
+        let bar = |label: &str| row(label).matches('━').count() as f64;
+        let share = bar("System prompt") / bar("Tool schemas");
+        assert!((0.0..=0.25).contains(&share), "{share}: {screen}");
+        assert!(row("Largest").contains("stale"), "{screen}");
+    }
+}
+
+#[test]
+fn without_changes_the_view_offers_no_hunks_and_the_key_looks_further() {
+    use dunlin::protocol::{DiffReport, DiffScope};
+    let mut world = World::new(120, 40);
+    world.say(Role::User, "go");
+    let empty = |scope| DiffReport {
+        scope,
+        files: Vec::new(),
+        notes: Vec::new(),
+    };
+    world.tui.press("alt+g");
+    world.tui.event(Event::Diff(empty(DiffScope::Turn)));
+    let asked = [Op::Diff(DiffScope::Turn), Op::Diff(DiffScope::Session)];
+    assert_eq!(world.tui.ops(), asked);
+    world.tui.event(Event::Diff(empty(DiffScope::Session)));
+    let screen = world.tui.screen();
+    assert!(
+        screen.contains("Nothing was changed in this session."),
+        "{screen}"
+    );
+    assert!(
+        !screen.contains("undo hunk") && !screen.contains("0 of 0"),
+        "{screen}"
+    );
 }

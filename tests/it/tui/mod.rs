@@ -12,6 +12,7 @@ mod fixtures;
 mod frames;
 mod keys;
 mod lists;
+mod reading;
 mod reports;
 mod sessions;
 mod sizes;

@@ -335,6 +335,7 @@ fn the_tree_shows_branches_and_files_and_goes_where_one_wants() {
     };
     assert_eq!(world.tui.ops(), [rewind(true)]);
     world.tui.event(Event::UndoPreview {
+        note: None,
         to: Destination::Before {
             message: MessageId::from_raw(30),
         },

@@ -114,6 +114,7 @@ fn every_screen_survives_every_size() {
                 conflict: true,
             };
             w.tui.event(Event::UndoPreview {
+                note: None,
                 to: Destination::LastTurn,
                 prompt: "p".to_owned(),
                 files: vec![file],

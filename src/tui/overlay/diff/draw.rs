@@ -25,7 +25,7 @@ impl DiffView {
     pub fn draw(&self, state: &State, area: Rect, buf: &mut Cells) -> Option<Position> {
         let frame = Frame::of(area);
         self.title(state).draw(frame.title, buf);
-        let hints: [(&[Action], &str); 6] = [
+        let all: [(&[Action], &str); 6] = [
             (&[Action::HunkUp, Action::HunkDown], "hunk"),
             (&[Action::FileBefore, Action::FileAfter], "file"),
             (&[Action::DiffUndo], "undo hunk"),
@@ -33,6 +33,15 @@ impl DiffView {
             (&[Action::DiffOpen], "open in editor"),
             (&[Action::DiffCopy], "copy"),
         ];
+        let none: [(&[Action], &str); 2] = [
+            (&[Action::DiffScopeNext], "turn, session or step"),
+            (&[Action::DiffHead], "compare with the last commit"),
+        ];
+        let hints = if self.report.files.is_empty() {
+            &none[..]
+        } else {
+            &all[..]
+        };
         // As in the reference the keys stand one row above the last one.
         let rows = u16::from(area.height >= 20);
         let foot = Rect {
@@ -44,7 +53,7 @@ impl DiffView {
         if bottom <= top {
             return None;
         }
-        footer_of(state, &hints, Action::DiffClose).draw(foot, buf);
+        footer_of(state, hints, Action::DiffClose).draw(foot, buf);
         let listed = area.width >= WITH_LIST;
         rules(state, area, (top, bottom), listed, buf);
         let (y, height) = (top + 1, bottom.saturating_sub(top + 1));
@@ -130,6 +139,9 @@ impl DiffView {
         rows.drain(..skip);
         rows.truncate(room);
         rows.push(Row::new());
+        if self.seen.is_empty() {
+            return draw_rows(rows.iter(), area, buf);
+        }
         let seen = self.seen.iter().filter(|seen| **seen).count();
         let text = format!(" {seen} of {} seen", self.seen.len());
         rows.push(
@@ -148,7 +160,12 @@ impl DiffView {
             ..area
         };
         let Some(file) = self.current() else {
-            let none = "Nothing was changed.";
+            let none = match self.report.scope {
+                DiffScope::Turn => "Nothing was changed in this turn.",
+                DiffScope::Session => "Nothing was changed in this session.",
+                DiffScope::Step => "Nothing was changed in the last step.",
+                DiffScope::Head => "Nothing differs from the last commit.",
+            };
             let text = self.report.notes.first().map_or(none, String::as_str);
             Row::new().text(text, theme.dim()).draw(line(0), buf);
             return;

@@ -15,8 +15,9 @@ use crate::tui::view::row::Row;
 
 /// Outputs that are named.
 const NAMED: usize = 3;
-/// Columns of a named output's title.
+/// Columns of a named output's title, and the fewest before the words after it get shorter.
 const TITLE: usize = 32;
+const SHORT_TITLE: usize = 12;
 /// Columns of 100 % in the distribution.
 const WHOLE: u64 = 90;
 
@@ -30,7 +31,8 @@ impl Inspector {
         now: Millis,
     ) -> Option<Position> {
         let frame = Frame::of(area);
-        self.title(state).draw(frame.title, buf);
+        self.title(state, usize::from(frame.title.width))
+            .draw(frame.title, buf);
         let line = Rect {
             height: frame.body.height.min(1),
             ..frame.body
@@ -60,10 +62,19 @@ impl Inspector {
             (&[Action::ContextExport], "export"),
         ];
         footer_of(state, &hints, Action::PagerClose).draw(frame.footer, buf);
+        let below = rows.len().saturating_sub(top + height);
+        if below > 0 && frame.footer.y > frame.body.bottom() {
+            let more = format!("{} {below} more rows", state.theme.glyphs.down);
+            let at = Rect {
+                y: frame.footer.y - 1,
+                ..frame.footer
+            };
+            Row::new().right(&more, state.theme.dim()).draw(at, buf);
+        }
         None
     }
 
-    fn title(&self, state: &State) -> Row {
+    fn title(&self, state: &State, width: usize) -> Row {
         let theme = &state.theme;
         let gauge = self.gauge;
         let name = model(&self.model);
@@ -74,6 +85,10 @@ impl Inspector {
         if gauge.compact_at > 0 {
             let share = percent(gauge.compact_at, gauge.window);
             right.push(format!("auto-compact at {share}%"));
+        }
+        // The point of compaction stays longest.
+        while right.len() > 1 && "Context".len() + 4 + right.join("   ").len() > width {
+            right.remove(0);
         }
         Row::new()
             .fixed("Context", theme.bold())
@@ -112,12 +127,9 @@ impl Inspector {
     /// All rows below the bar, and which of them is the selected event.
     fn rows(&self, state: &State, width: usize, now: Millis) -> (Vec<Row>, Option<usize>) {
         let theme = &state.theme;
-        let mut rows = vec![
-            self.legend(state),
-            Row::new(),
-            self.facts(state),
-            Row::new(),
-        ];
+        let mut rows = vec![self.legend(state), Row::new()];
+        rows.extend(self.facts(state, width));
+        rows.push(Row::new());
         self.distribution(state, width, &mut rows);
         if !self.report.largest.is_empty() {
             rows.push(Row::new());
@@ -125,7 +137,7 @@ impl Inspector {
             rows.extend(
                 shown
                     .enumerate()
-                    .map(|(at, large)| output(state, large, at == 0)),
+                    .map(|(at, large)| output(state, large, (at == 0, width))),
             );
         }
         let chart = self.chart(state, width);
@@ -148,7 +160,7 @@ impl Inspector {
         (rows, selected)
     }
 
-    fn facts(&self, state: &State) -> Row {
+    fn facts(&self, state: &State, width: usize) -> Vec<Row> {
         let theme = &state.theme;
         let report = &self.report;
         let mut facts = vec![
@@ -162,17 +174,24 @@ impl Inspector {
         if report.reclaimed > 0 {
             facts.push(("Reclaimed this session", grouped(report.reclaimed)));
         }
-        let mut row = Row::new().gap(2);
+        let mut rows = vec![Row::new().gap(2)];
         for (at, (label, value)) in facts.into_iter().enumerate() {
-            if at > 0 {
-                row = row.gap(5);
+            let wanted = label.len() + 1 + value.len();
+            let full = rows
+                .last()
+                .is_some_and(|row| row.width() + 5 + wanted > width);
+            if at > 0 && full {
+                rows.push(Row::new().gap(2));
             }
-            row = row
-                .fixed(label, theme.dim())
-                .gap(1)
-                .text(&value, theme.bold());
+            let Some(row) = rows.pop() else { continue };
+            let row = if row.width() > 2 { row.gap(5) } else { row };
+            rows.push(
+                row.fixed(label, theme.dim())
+                    .gap(1)
+                    .text(&value, theme.bold()),
+            );
         }
-        row
+        rows
     }
 
     fn distribution(&self, state: &State, width: usize, rows: &mut Vec<Row>) {
@@ -188,6 +207,10 @@ impl Inspector {
             ("Tool results", d.tool_results),
         ];
         let total: u64 = kinds.iter().map(|(_, n)| *n).sum::<u64>().max(1);
+        let longest = kinds.iter().map(|(_, n)| *n).max().unwrap_or(0).max(1);
+        // One scale for all, on which the longest bar still fits: a cut bar would lie.
+        let room = width.saturating_sub(22 + 20) as u64;
+        let whole = WHOLE.min(room * total / longest);
         for (label, count) in kinds {
             let share = format!("{:.1}%", count as f64 * 100.0 / total as f64);
             let numbers = format!("{:>10}{share:>8}  ", grouped(count));
@@ -196,7 +219,7 @@ impl Inspector {
                 .fixed(label, theme.default())
                 .to(22)
                 .text(&numbers, theme.dim());
-            let bar = (count * WHOLE + total / 2) / total;
+            let bar = (count * whole + total / 2) / total;
             let room = width.saturating_sub(row.width());
             let bar = theme.glyphs.used.repeat((bar as usize).min(room));
             rows.push(row.text(&bar, theme.accent()));
@@ -247,17 +270,15 @@ impl Inspector {
     }
 }
 
-/// `Largest        7,402  read  src/session/processor.rs          turn 3    stale: …`.
-fn output(state: &State, large: &Large, first: bool) -> Row {
+/// `Largest        7,402  read  src/session/processor.rs          turn 3    stale: …`. In a narrow
+/// window the title gives way first, then the turn: that an output is stale is what matters.
+fn output(state: &State, large: &Large, (first, width): (bool, usize)) -> Row {
     let theme = &state.theme;
     let label = if first { "Largest" } else { "" };
-    let title = clean(&large.title);
-    let (bytes, _) = fitting(&title, TITLE);
-    let title = if bytes < title.len() {
-        let (bytes, _) = fitting(&title, TITLE - 1);
-        format!("{}…", title.get(..bytes).unwrap_or_default())
-    } else {
-        title
+    let why = match large.changed_in {
+        Some(turn) => format!("stale: file changed in turn {turn}"),
+        None if large.superseded => "superseded".to_owned(),
+        None => String::new(),
     };
     let row = Row::new()
         .gap(2)
@@ -267,17 +288,31 @@ fn output(state: &State, large: &Large, first: bool) -> Row {
         .gap(2)
         .text(&large.tool, theme.dim());
     let column = (row.width() + 2).max(30);
-    let row = row
-        .to(column)
-        .text(&title, theme.default())
-        .to(column + TITLE + 2)
-        .text(&format!("turn {}", large.turn), theme.dim());
-    let why = match large.changed_in {
-        Some(turn) => format!("stale: file changed in turn {turn}"),
-        None if large.superseded => "superseded".to_owned(),
-        None => return row,
+    let after = if why.is_empty() { 9 } else { 12 + why.len() };
+    let (room, why) = match width.saturating_sub(column + after) {
+        room if room >= SHORT_TITLE => (room.min(TITLE), why),
+        _ => {
+            let word = why.split(':').next().unwrap_or_default().to_owned();
+            let after = if word.is_empty() { 9 } else { 12 + word.len() };
+            (width.saturating_sub(column + after).clamp(4, TITLE), word)
+        }
     };
-    row.to(column + TITLE + 12).text(&why, theme.amber())
+    row.to(column)
+        .text(&shortened(&clean(&large.title), room), theme.default())
+        .to(column + room + 2)
+        .text(&format!("turn {}", large.turn), theme.dim())
+        .to(column + room + 12)
+        .text(&why, theme.amber())
+}
+
+/// A title in so many columns.
+fn shortened(title: &str, room: usize) -> String {
+    let (bytes, _) = fitting(title, room);
+    if bytes == title.len() {
+        return title.to_owned();
+    }
+    let (bytes, _) = fitting(title, room.saturating_sub(1));
+    format!("{}…", title.get(..bytes).unwrap_or_default())
 }
 
 /// A title may have several lines; one is shown.

@@ -62,6 +62,33 @@ struct Distribution {
     tool_results: u64,
 }
 
+impl Distribution {
+    /// Makes the kinds add up to what the provider counted: they are estimated one by one.
+    fn scale(&mut self, total: u64) {
+        let mut kinds = [
+            &mut self.system,
+            &mut self.tools,
+            &mut self.instructions,
+            &mut self.user,
+            &mut self.assistant,
+            &mut self.reasoning,
+            &mut self.tool_results,
+        ];
+        let sum: u64 = kinds.iter().map(|kind| **kind).sum();
+        if sum == 0 || total == 0 {
+            return;
+        }
+        for kind in &mut kinds {
+            **kind = **kind * total / sum;
+        }
+        // What rounding lost belongs to the largest.
+        let left = total - kinds.iter().map(|kind| **kind).sum::<u64>();
+        if let Some(largest) = kinds.into_iter().max_by_key(|kind| **kind) {
+            *largest += left;
+        }
+    }
+}
+
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default)]
 struct Large {
@@ -105,7 +132,8 @@ struct Miss {
 impl Inspector {
     /// From the agent's answer.
     pub fn new(report: &Value, gauge: ContextGauge, model: String) -> Self {
-        let report: Report = Report::deserialize(report).unwrap_or_default();
+        let mut report: Report = Report::deserialize(report).unwrap_or_default();
+        report.distribution.scale(report.total_tokens);
         Self {
             gauge,
             model,
@@ -203,7 +231,11 @@ impl Inspector {
         } else {
             moment.details.join("\n")
         };
-        let pager = Overlay::Pager(Pager::output(title, &text));
+        let pager = Overlay::Pager(if moment.is_compaction() {
+            Pager::prose(title, &text)
+        } else {
+            Pager::output(title, &text)
+        });
         Outcome::Emit(vec![Intent::Open(Box::new(pager))])
     }
 }

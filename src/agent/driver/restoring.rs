@@ -1,0 +1,143 @@
+//! Files on a journey (`undo`): putting them back, or only saying what would be done, and what a preview must
+//! not keep to itself.
+
+use std::collections::HashSet;
+use std::time::Duration;
+
+use super::Agent;
+use super::undo::{Way, first_line};
+use crate::context::Conversation;
+use crate::protocol::{Destination, Event, MessageId, NoticeLevel, Part, PartBody, ToolState};
+use crate::snapshot::{FileWrite, Restored, SnapshotState};
+
+/// Files named where more are meant.
+const NAMED: usize = 5;
+/// Restoring that takes longer is told.
+const TELL_AFTER: Duration = Duration::from_millis(700);
+
+impl Agent {
+    pub(super) async fn restore(
+        &self,
+        writes: Vec<FileWrite>,
+        dry_run: bool,
+    ) -> Result<Restored, String> {
+        if writes.is_empty() {
+            return Ok(Restored::default());
+        }
+        if let SnapshotState::Off(reason) = self.ports.snapshots.state() {
+            if !dry_run {
+                let text = format!("Only the conversation goes back, files stay. {reason}");
+                self.notice(NoticeLevel::Warning, &text);
+            }
+            return Ok(Restored::default());
+        }
+        let files = writes.len();
+        let restoring = self.ports.snapshots.restore(writes, dry_run);
+        tokio::pin!(restoring);
+        // nobody looks at a still screen and wonders
+        let restored = tokio::select! {
+            restored = &mut restoring => restored,
+            () = tokio::time::sleep(TELL_AFTER) => {
+                let what = if dry_run { "looked at" } else { "restored" };
+                let text = format!("{files} changed files are being {what}; this takes a moment.");
+                self.notice(NoticeLevel::Info, &text);
+                restoring.await
+            }
+        };
+        restored.map_err(|error| error.to_string())
+    }
+
+    pub(super) fn tell_conflicts(&self, restored: &Restored) {
+        let conflicts: Vec<&str> = restored
+            .files
+            .iter()
+            .filter(|f| f.conflict)
+            .map(|f| f.path.as_str())
+            .collect();
+        if conflicts.is_empty() {
+            return;
+        }
+        let shown = conflicts.iter().take(5).copied().collect::<Vec<_>>();
+        let more = match conflicts.len() - shown.len() {
+            0 => String::new(),
+            n => format!(" and {n} more"),
+        };
+        let text = format!(
+            "Left as they are, because they were changed since: {}{more}.",
+            shown.join(", ")
+        );
+        self.notice(NoticeLevel::Warning, &text);
+    }
+
+    pub(super) async fn preview_redo(&self, way: &Way, writes: Vec<FileWrite>) {
+        let (messages, parts) = way.comes.clone();
+        let comes = Conversation::from_history(messages, parts);
+        let prompts = comes.prompts();
+        let first = prompts.first().and_then(|at| comes.entries().get(*at));
+        let prompt = first
+            .map(|entry| first_line(&entry.text()))
+            .unwrap_or_default();
+        match self.restore(writes, true).await {
+            Ok(restored) => {
+                let preview = Event::UndoPreview {
+                    note: self.left_alone(None, &HashSet::new()),
+                    to: Destination::Redo,
+                    prompt,
+                    files: restored.files,
+                };
+                self.active.announce(&self.ports, vec![preview]);
+            }
+            Err(text) => {
+                let text = format!("The files could not be brought back. {text}");
+                self.notice(NoticeLevel::Error, &text);
+            }
+        }
+    }
+
+    /// What a preview must not keep to itself: tools wrote files, from this message on, of which no snapshot
+    /// knows what they were (ignored ones, nested repositories), or there are no snapshots at all.
+    pub(super) fn left_alone(
+        &self,
+        from: Option<MessageId>,
+        known: &HashSet<String>,
+    ) -> Option<String> {
+        if let SnapshotState::Off(reason) = self.ports.snapshots.state() {
+            return Some(format!("Files stay as they are. {reason}"));
+        }
+        let from = from?;
+        let entries = self.active.turn.conversation().entries();
+        let mut paths: Vec<&str> = entries
+            .iter()
+            .filter(|e| e.message.id >= from)
+            .flat_map(|e| &e.parts)
+            .filter_map(written_path)
+            .filter(|path| !path.starts_with('/') && !known.contains(*path))
+            .collect();
+        paths.sort_unstable();
+        paths.dedup();
+        if paths.is_empty() {
+            return None;
+        }
+        let more = match paths.len().saturating_sub(NAMED) {
+            0 => String::new(),
+            n => format!(" and {n} more"),
+        };
+        paths.truncate(NAMED);
+        Some(format!(
+            "Not in snapshots (ignored, too large, or in a repository of their own), so left as they are: \
+             {}{more}.",
+            paths.join(", ")
+        ))
+    }
+}
+
+/// The file that a call has written.
+fn written_path(part: &Part) -> Option<&str> {
+    let PartBody::Tool(tool) = &part.body else {
+        return None;
+    };
+    let writes = matches!(tool.tool.as_str(), "edit" | "write");
+    let done = matches!(tool.state, ToolState::Completed { .. });
+    let metadata = tool.state.metadata().filter(|_| writes && done)?;
+    metadata.get("path")?.as_str()
+}
