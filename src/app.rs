@@ -8,7 +8,6 @@ use std::sync::Arc;
 
 use crate::agent::driver::{Agent, Begin, Ports};
 use crate::config::grants::Grants;
-use crate::config::load::Setting;
 use crate::config::paths::Paths;
 use crate::config::{Config, agents, commands, instructions, skills, trust};
 use crate::context::prompt::Environment;
@@ -64,7 +63,7 @@ pub struct Ground {
     /// Sentences about it.
     pub warnings: Vec<String>,
     /// Where each setting came from.
-    pub sources: Vec<Setting>,
+    pub sources: Vec<crate::config::load::Setting>,
     /// True if the folder's own configuration counts.
     pub trusted: bool,
 }
@@ -100,8 +99,6 @@ pub fn ground(wishes: &Wishes) -> Result<Ground, AppError> {
     let loaded =
         crate::config::load::load(&paths, &worktree, &environment, &wishes.config, trusted)?;
     let mut config = loaded.config;
-    let mut sources = loaded.sources;
-    name_flags(&mut sources, wishes);
     if let Some(model) = &wishes.model {
         config.model = Some(model.clone());
     }
@@ -163,46 +160,6 @@ pub fn ground(wishes: &Wishes) -> Result<Ground, AppError> {
     })
 }
 
-/// What flags decide comes from them, whatever was there before.
-fn name_flags(sources: &mut Vec<Setting>, wishes: &Wishes) {
-    let flags = [
-        (
-            "model",
-            "--model",
-            wishes.model.as_ref().map(ToString::to_string),
-        ),
-        (
-            "mode",
-            "--mode",
-            wishes.mode.map(|mode| mode.name().to_owned()),
-        ),
-        ("agent", "--agent", wishes.agent.clone()),
-        (
-            "loop.max_steps",
-            "--max-steps",
-            wishes.max_steps.map(|steps| steps.to_string()),
-        ),
-        (
-            "sandbox.enabled",
-            "--no-sandbox",
-            wishes.no_sandbox.then(|| "false".to_owned()),
-        ),
-    ];
-    for (key, flag, value) in flags {
-        let (Some(value), source) = (value, flag.to_owned()) else {
-            continue;
-        };
-        match sources.iter_mut().find(|setting| setting.key == key) {
-            Some(setting) => (setting.value, setting.source) = (value, source),
-            None => sources.push(Setting {
-                key: key.to_owned(),
-                value,
-                source,
-            }),
-        }
-    }
-}
-
 /// Fails if there is no agent of this name that a session can be held with.
 fn chosen_agent(name: &str, paths: &Paths, worktree: &Path, trusted: bool) -> Result<(), AppError> {
     // Always there; a file can change it, but not take it away.
@@ -243,6 +200,16 @@ fn repository_root(folder: &Path) -> Option<PathBuf> {
         .ancestors()
         .find(|f| f.join(".git").exists())
         .map(Path::to_owned)
+}
+
+/// The compaction strategy of an agent: its file's, or the configured one.
+pub fn strategy(ground: &Ground, agent: &str) -> String {
+    let (config, worktree) = (&ground.paths.config_dir, &ground.worktree);
+    let folders = agents::folders(config, worktree, ground.trusted, "agents");
+    let known = agents::agents(&folders, &mut Vec::new());
+    let own = known.into_iter().find(|a| a.name == agent);
+    own.and_then(|a| a.strategy)
+        .unwrap_or_else(|| ground.config.context.strategy.clone())
 }
 
 /// The registry of models for a configuration.
@@ -356,6 +323,8 @@ pub fn ports(ground: Ground, wishes: &Wishes, outbox: Outbox) -> Result<Ports, A
         headless: wishes.headless && !wishes.answers,
         unattended: wishes.headless,
         depth: 0,
+        #[cfg(test)]
+        cut: Arc::default(),
         config,
     })
 }

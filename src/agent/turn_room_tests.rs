@@ -258,7 +258,7 @@ fn a_head_larger_than_the_window_is_pruned_harder_and_summarised_in_chunks() {
 #[test]
 fn what_does_not_help_is_not_repeated_and_the_user_is_asked() {
     let floor = |headless| Setup {
-        overhead: 9_500,
+        overhead: 8_950,
         headless,
         ..small()
     };
@@ -272,7 +272,7 @@ fn what_does_not_help_is_not_repeated_and_the_user_is_asked() {
     let AskBody::Question { question, .. } = &ask.body else {
         panic!("{ask:?}");
     };
-    assert!(question.contains("10K are system prompt"), "{question}");
+    assert!(question.contains("are system prompt"), "{question}");
     let text = "Send it anyway".to_owned();
     w.give(Input::Answer {
         ask: ask.id,
@@ -288,6 +288,54 @@ fn what_does_not_help_is_not_repeated_and_the_user_is_asked() {
     assert_eq!((w.ends(), compacted(&w)), (vec![TurnEnd::Error], 1));
     assert!(w.events.iter().any(|e| matches!(e, Event::Error { error }
         if error.kind == FaultKind::ContextOverflow)));
+}
+
+#[test]
+fn a_window_smaller_than_our_own_prompt_is_an_error_at_once() {
+    let tiny = |headless| Setup {
+        overhead: 9_500,
+        headless,
+        ..small()
+    };
+    let mut w = World::new(tiny(true), vec![Answers::Say("fine")]);
+    w.turn.usage.estimate = 9_600;
+    w.prompt("the task");
+    w.run();
+    assert_eq!((w.ends(), compacted(&w)), (vec![TurnEnd::Error], 0));
+    let told = |e: &&Event| {
+        matches!(e, Event::Error { error } if error.kind == FaultKind::ContextOverflow
+            && error.message.contains("too small for dunlin") && error.hint.contains("/model"))
+    };
+    assert_eq!(w.events.iter().filter(told).count(), 1);
+    assert!(summaries(&w).is_empty(), "no model is asked for a summary");
+
+    let mut w = World::new(tiny(false), vec![Answers::Say("fine")]);
+    w.turn.usage.estimate = 9_600;
+    w.prompt("the task");
+    w.run();
+    assert!(matches!(
+        w.turn.asks(),
+        [Ask {
+            body: AskBody::Question { .. },
+            ..
+        }]
+    ));
+    assert_eq!(compacted(&w), 0);
+
+    // The provider's window is smaller than ours.
+    let refused = vec![Answers::Fail(FaultKind::ContextOverflow)];
+    let mut w = World::new(
+        Setup {
+            overhead: 8_000,
+            ..small()
+        },
+        refused,
+    );
+    w.prompt("the task");
+    w.run();
+    assert_eq!((w.ends(), compacted(&w)), (vec![TurnEnd::Error], 0));
+    assert!(w.events.iter().any(|e| matches!(e, Event::Error { error }
+        if error.message.contains("nearly all of it is system prompt"))));
 }
 
 #[test]

@@ -16,7 +16,7 @@ use crate::config::paths::Paths;
 use crate::config::used::SandboxSettings;
 use crate::protocol::Mode;
 use crate::sandbox::{self, Blocked, Policy, Support};
-use crate::tools::bash::{CommandWrapper, Confine};
+use crate::tools::bash::{CommandWrapper, Confine, Guard};
 
 /// Whether and how commands are confined.
 #[derive(Debug)]
@@ -70,6 +70,7 @@ impl Confinement {
         Some(Arc::new(Confined {
             policy,
             plan_folder,
+            guard: Guard::default(),
         }))
     }
 }
@@ -82,6 +83,8 @@ struct Confined {
     /// Where commands may write in mode plan; made when the first one runs, gone with the session.
     /// None inside: it could not be made.
     plan_folder: OnceLock<Option<TempDir>>,
+    /// Ends what runs if dunlin is killed.
+    guard: Guard,
 }
 
 impl Confined {
@@ -129,6 +132,10 @@ impl CommandWrapper for Confined {
         sandbox::MAKES_SESSION
     }
 
+    fn guard(&self) -> Option<&Guard> {
+        Some(&self.guard)
+    }
+
     fn explain(
         &self,
         confine: Confine,
@@ -154,6 +161,7 @@ mod tests {
         Confined {
             policy: Some(policy),
             plan_folder: OnceLock::new(),
+            guard: Guard::default(),
         }
     }
 
@@ -171,7 +179,8 @@ mod tests {
         assert_eq!(
             Confined {
                 policy: Some(Policy::default()),
-                plan_folder: OnceLock::new()
+                plan_folder: OnceLock::new(),
+                guard: Guard::default(),
             }
             .policy(Confine::By(Mode::AutoEdit))
             .and_then(|p| p.temp),

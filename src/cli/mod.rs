@@ -22,6 +22,10 @@ pub fn main() -> u8 {
     if let Some(code) = crate::sandbox::launcher_main(std::env::args_os()) {
         return u8::try_from(code).unwrap_or(exit::ERROR);
     }
+    // Watches over the commands of another dunlin.
+    if let Some(code) = crate::tools::bash::guard_main(std::env::args_os()) {
+        return u8::try_from(code).unwrap_or(exit::ERROR);
+    }
     quiet_contained_panics();
     let arguments = match Arguments::try_parse() {
         Ok(arguments) => arguments,

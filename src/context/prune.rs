@@ -7,7 +7,7 @@ use std::collections::HashSet;
 
 use serde_json::Value;
 
-use super::{Conversation, tokens};
+use super::{Conversation, Entry, tokens};
 use crate::config::used::ContextSettings;
 use crate::protocol::{PartBody, PartId, Role, ToolPart, ToolState};
 
@@ -16,8 +16,12 @@ use crate::protocol::{PartBody, PartId, Role, ToolPart, ToolState};
 pub enum Moment {
     /// Before a user turn or after a compaction: the last two turns are left alone.
     Between,
-    /// Mid-turn, because the next request would overflow: only the newest outputs are protected.
+    /// Mid-turn, because the next request would overflow: the newest outputs are protected, and those
+    /// of the newest step, which no model has seen yet, however large they are.
     Overflow,
+    /// As `Overflow`, but nothing else makes room: what no model has seen yet goes as well if it lies
+    /// beyond the newest outputs. Its marker says how to fetch it piece by piece.
+    LastResort,
 }
 
 /// What to mark.
@@ -81,6 +85,8 @@ fn candidates(
     let mut found = Vec::new();
     let mut later = Later::default();
     let mut turns = 0;
+    // The step that has just ended, if one has: its results go out with the next request.
+    let newest = conversation.visible().last().copied();
     for &at in conversation.visible().iter().rev() {
         let entry = &entries[at];
         if entry.message.summary {
@@ -91,7 +97,11 @@ fn candidates(
             continue;
         }
         // `turns` counts prompts newer than this entry: 0 and 1 are the last two turns.
-        let protected_turn = moment == Moment::Between && turns < PROTECTED_TURNS;
+        let protected_turn = match moment {
+            Moment::Between => turns < PROTECTED_TURNS,
+            Moment::Overflow => is_unseen(entries, at, newest),
+            Moment::LastResort => false,
+        };
         for part in entry.parts.iter().rev() {
             let PartBody::Tool(tool) = &part.body else {
                 continue;
@@ -120,6 +130,16 @@ fn candidates(
         }
     }
     found
+}
+
+/// True for the newest answer: what follows it, instructions of a folder or guidance, has not been sent
+/// either.
+fn is_unseen(entries: &[Entry], at: usize, newest: Option<usize>) -> bool {
+    let since = newest.and_then(|newest| entries.get(at + 1..=newest));
+    since
+        .unwrap_or_default()
+        .iter()
+        .all(|later| later.message.role == Role::User)
 }
 
 /// The outputs of what is shown that a later call made worthless, pruned or not.

@@ -34,7 +34,21 @@ fn what_lies_beyond_the_newest_outputs_is_pruned_but_not_the_last_two_turns() {
         "the newest 1,000 are the last turn's now"
     );
     let plan = super::plan(&w.conversation, &settings(), Moment::Overflow).expect("mid-turn");
-    assert_eq!(plan.parts, [large, newest, in_last_two, mid, old]);
+    assert_eq!(
+        plan.parts,
+        [newest, in_last_two, mid, old],
+        "no model has seen {large} yet"
+    );
+    let last = super::plan(&w.conversation, &settings(), Moment::LastResort).expect("all of it");
+    assert_eq!(last.parts, [large, newest, in_last_two, mid, old]);
+    // What the user says meanwhile goes out with the same request.
+    w.prompt("guidance");
+    let plan = super::plan(&w.conversation, &settings(), Moment::Overflow).expect("mid-turn");
+    assert_eq!(plan.parts[0], newest, "{large} goes out with the guidance");
+    w.message(Role::Assistant, false);
+    w.text("an answer");
+    let plan = super::plan(&w.conversation, &settings(), Moment::Overflow).expect("mid-turn");
+    assert_eq!(plan.parts[0], large, "it was seen");
 }
 
 #[test]

@@ -14,8 +14,8 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use crate::protocol::link::{Inbox, OpSender};
 use crate::protocol::{
-    Delivery, Event, Fault, FaultKind, Finish, Op, PromptInput, QueueState, ReadOnly, Role,
-    SessionInfo, TurnEnd,
+    Answer, AskId, Delivery, Event, Fault, FaultKind, Finish, Op, PromptInput, QueueState,
+    ReadOnly, Role, SessionInfo, TurnEnd,
 };
 
 /// How the events are printed.
@@ -230,6 +230,8 @@ struct Run {
     orders: bool,
     /// The turn failed because of the configuration: a provider, a model or a script that is not there.
     misconfigured: bool,
+    /// Questions that are open.
+    asks: Vec<AskId>,
     /// Nothing can be done: why is said once, then nothing but the end.
     complaint: Option<Fault>,
     refused: bool,
@@ -257,6 +259,7 @@ impl Run {
             },
             orders: talk.orders,
             misconfigured: false,
+            asks: Vec::new(),
             complaint: None,
             refused: false,
         }
@@ -285,11 +288,23 @@ impl Run {
             }
             None => {
                 self.input = Input::Ended;
+                for ask in std::mem::take(&mut self.asks) {
+                    self.answer_no(ask);
+                }
                 // Ops are taken in order: the answer to this one says that all before it are taken.
                 drop(self.ops.send(Op::ListModels));
             }
         }
         None
+    }
+
+    /// Nobody is left who could answer: it is a no, as without `--json-input`.
+    fn answer_no(&self, ask: AskId) {
+        let message = String::new();
+        drop(self.ops.send(Op::Answer {
+            ask,
+            answer: Answer::No { message },
+        }));
     }
 
     /// Follows the session; true when there is nothing left to do.
@@ -348,6 +363,18 @@ impl Run {
             }
             Event::Error { error } if self.running => {
                 self.misconfigured = error.kind == FaultKind::Config;
+                return false;
+            }
+            Event::Asked { ask } if self.orders => {
+                if self.input == Input::Open {
+                    self.asks.push(ask.id);
+                } else {
+                    self.answer_no(ask.id);
+                }
+                return false;
+            }
+            Event::AskClosed { ask } => {
+                self.asks.retain(|open| open != ask);
                 return false;
             }
             Event::TurnFinished { reason } => {

@@ -106,9 +106,18 @@ impl From<Order> for Op {
 
 /// Reads one line; the error is a sentence that says what is wrong with it.
 pub(super) fn read(line: &str) -> Result<Op, String> {
-    serde_json::from_str::<Order>(line)
-        .map(Op::from)
-        .map_err(|error| format!("This line of the input is not an order: {error}."))
+    let wrong = |why: &str| format!("This line of the input is not an order: {why}.");
+    if !line.starts_with('{') && serde_json::from_str::<serde_json::Value>(line).is_ok() {
+        return Err(wrong("an order is a JSON object with a `type`"));
+    }
+    let order = serde_json::from_str::<Order>(line).map_err(|error| wrong(&error.to_string()))?;
+    if let Order::Prompt { text, files, .. } | Order::Replace { text, files, .. } = &order
+        && text.trim().is_empty()
+        && files.is_empty()
+    {
+        return Err("This order says nothing: give it a text or files.".to_owned());
+    }
+    Ok(Op::from(order))
 }
 
 /// What came of reading a line.
@@ -242,6 +251,20 @@ mod tests {
             }
         }
         assert_eq!(lines, ["long", "long", "ok", "12345678"]);
+    }
+
+    #[test]
+    fn an_order_without_words_is_refused() {
+        for line in [
+            r#"{"type":"prompt","text":""}"#,
+            r#"{"type":"prompt","text":"  \n"}"#,
+        ] {
+            assert!(read(line).expect_err("empty").contains("says nothing"));
+        }
+        for line in ["null", "7", r#""x""#, "[]"] {
+            let sentence = read(line).expect_err("no object");
+            assert!(sentence.contains("a JSON object"), "{sentence}");
+        }
     }
 
     #[test]

@@ -57,6 +57,14 @@ const HARMLESS: &[&str] = &[
 ];
 
 impl Place {
+    /// The folders for temporary files that count as inside: one that holds the worktree itself does
+    /// not, or whatever lies beside the worktree would.
+    pub fn passing(temp: &[PathBuf], worktree: &Path) -> Vec<PathBuf> {
+        let around = |folder: &&PathBuf| worktree.starts_with(folder);
+        let passing = temp.iter().filter(|folder| !around(folder));
+        passing.cloned().collect()
+    }
+
     /// A typed path as the kernel would see it from `cwd`.
     pub fn absolute(&self, cwd: &Path, typed: &str) -> PathBuf {
         let path = normal(&cwd.join(typed));

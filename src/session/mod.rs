@@ -61,7 +61,7 @@ pub use search::{Hit, SearchQuery};
 pub use store::{Opened, SessionStore};
 pub use upkeep::start_upkeep;
 
-/// A journal up to this size is read whole on opening: quicker than opening sled.
+/// A journal up to this size is read whole and kept in memory: quicker than sled, and without its threads.
 const SMALL: u64 = 1 << 20;
 
 /// True if a panic on a thread of this name is caught and told by the store (sled panics on damaged

@@ -13,6 +13,7 @@ use std::time::Duration;
 use rustix::fs::{FlockOperation, flock};
 use serde::{Deserialize, Serialize};
 
+use super::SMALL;
 use super::error::StoreError;
 use super::faults::FaultPoints;
 use super::meta::since_epoch;
@@ -58,6 +59,11 @@ impl Place {
 
     pub(super) fn lock(&self) -> PathBuf {
         self.folder.join("lock")
+    }
+
+    /// A journal up to so many bytes is read whole into memory; a test of the index wants it always.
+    pub(super) fn small(&self) -> u64 {
+        if self.faults.is_some() { 0 } else { SMALL }
     }
 
     /// A name in the session's folder that nothing has yet: `name`, `name.2`, …

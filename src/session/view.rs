@@ -2,128 +2,40 @@
 //!
 //! It learns what was written by reading the journal, so what it shows is by construction what a
 //! later process will see, and it can be thrown away at any time. It catches up once a second while
-//! something is written and before every answer; it never stands in the way of the writer. If sled
-//! fails, it is set aside and made again; if that fails too, a session read into memory answers.
+//! something is written and before every answer; it never stands in the way of the writer. A small session
+//! is kept in memory: sled begins with the first megabyte, because its threads, once there, wake seven
+//! times a second for ever. If sled fails, it is set aside and made again; if that fails too, a session
+//! read into memory answers.
+
+mod line;
+mod row;
 
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
-use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, SystemTime};
 use std::{fs, io};
 
 use super::commit::Announce;
 use super::db::{Db, Fit, guarded};
 use super::error::StoreError;
-use super::frames::{self, Frames};
+use super::frames;
 use super::history::{History, Page};
 use super::image::Image;
 use super::lost;
-use super::meta::{FORK_VALUE, Meta, SummaryPatch, since_epoch};
+use super::meta::{Meta, SummaryPatch};
 use super::place::Place;
 use crate::protocol::{Event, MessageId, NoticeLevel, Part, PartId};
+use line::Request;
+pub(super) use line::{Ask, Line, PATIENCE, Reply};
 
 /// Names of view threads begin so. A panic on them is caught: sled panics on damaged files.
 pub(super) const THREAD: &str = "dunlin-view";
 
-/// How long anyone waits for an answer before the view counts as hanging.
-pub(super) const PATIENCE: Duration = Duration::from_secs(10);
-
 /// A folder of a view that failed, kept for a look until the next one fails.
 const QUARANTINE: &str = "db.damaged";
 
-/// Where an answer goes.
-pub(super) type Reply<T> = Box<dyn FnOnce(Result<T, StoreError>) + Send>;
-
-/// What the view is asked.
-pub(super) enum Ask {
-    /// The newest page with the session's facts and values.
-    Newest(usize, Reply<(History, Vec<String>)>),
-    /// The page before a message.
-    Page(Option<MessageId>, usize, Reply<Page>),
-    /// Everything from a message on (everything if none).
-    Since(Option<MessageId>, Reply<Page>),
-    /// One part.
-    Part(PartId, Reply<Option<Part>>),
-    /// Facts for the listing.
-    Summary(SummaryPatch),
-    /// An answer for `frames`.
-    Frames(Box<Frames>),
-    /// A second has passed since something was written.
-    Tick,
-    /// End; answers when everything is let go of. True if something was written since it was opened.
-    Close(bool, Reply<()>),
-}
-
-/// A question, and how far the journal was written when it was asked.
-struct Request {
-    to: u64,
-    ask: Ask,
-}
-
-/// Where questions for the view go. The thread behind it can be replaced when it hangs.
-#[derive(Clone)]
-pub(super) struct Line {
-    place: Place,
-    /// Who is told what was found and mended; none for a session that is only read.
-    announce: Option<Arc<dyn Announce>>,
-    sender: Arc<Mutex<Sender<Request>>>,
-    /// Threads that hung.
-    hung: Arc<AtomicU32>,
-}
-
-impl Line {
-    /// Starts the thread. It touches no file until it is asked something.
-    pub(super) fn start(
-        place: Place,
-        announce: Option<Arc<dyn Announce>>,
-    ) -> Result<Self, StoreError> {
-        let memory_only = announce.is_none();
-        let sender = View::start(place.clone(), announce.clone(), memory_only, Vec::new())?;
-        Ok(Self {
-            place,
-            announce,
-            sender: Arc::new(Mutex::new(sender)),
-            hung: Arc::default(),
-        })
-    }
-
-    /// Asks; false if the thread is gone.
-    pub(super) fn send(&self, to: u64, ask: Ask) -> bool {
-        let sender = self.sender.lock().unwrap_or_else(PoisonError::into_inner);
-        sender.send(Request { to, ask }).is_ok()
-    }
-
-    /// Leaves a hanging thread behind, and its files: a view made again answers from now on; if that
-    /// hangs too, a session read into memory.
-    pub(super) fn replace(&self) -> Result<(), StoreError> {
-        let again = self.hung.fetch_add(1, Ordering::Relaxed) > 0;
-        let owner = self.announce.is_some();
-        // the thread may still hold the files open: under their new name they are in nobody's way
-        let aside = owner && move_aside(&self.place).is_ok();
-        let mut notices = Vec::new();
-        if owner {
-            notices.push(format!(
-                "The index of this session did not answer within {} s and was set aside; {} \
-                 Nothing is lost.",
-                PATIENCE.as_secs(),
-                if again || !aside {
-                    "until the session is closed it is kept in memory and in its journal."
-                } else {
-                    "it was made again from the journal."
-                }
-            ));
-        }
-        let fresh = View::start(
-            self.place.clone(),
-            self.announce.clone(),
-            !owner || again || !aside,
-            notices,
-        )?;
-        *self.sender.lock().unwrap_or_else(PoisonError::into_inner) = fresh;
-        Ok(())
-    }
-}
+/// Stands beside a view until it was closed for the first time.
+const BEGUN: &str = "db.begun";
 
 enum Kept {
     /// Nobody asked yet.
@@ -265,12 +177,13 @@ impl View {
 
     fn catch_up(&mut self, to: u64) -> Result<(), StoreError> {
         let journal = self.place.journal();
-        if matches!(self.kept, Kept::Nothing) {
-            self.kept = if self.memory_only {
-                Kept::Memory(Box::default())
-            } else {
-                self.open()?
-            };
+        let small = to <= self.place.small();
+        match &self.kept {
+            Kept::Nothing if self.memory_only || small => self.kept = Kept::Memory(Box::default()),
+            Kept::Nothing => self.kept = self.open()?,
+            // it has outgrown memory
+            Kept::Memory(_) if !self.memory_only && !small => self.kept = self.open()?,
+            Kept::Memory(_) | Kept::Sled(_) => {}
         }
         match &mut self.kept {
             Kept::Nothing => Ok(()),
@@ -292,8 +205,16 @@ impl View {
 
     fn open(&mut self) -> Result<Kept, StoreError> {
         let existed = self.place.db().exists();
+        let begun = self.place.folder.join(BEGUN);
+        // its first content reaches the disk when it is closed: a kill before that is no damage
+        let unfinished = existed && begun.exists();
+        if !existed {
+            // without the note the next process says that the index was made again, no more
+            drop(fs::write(&begun, b""));
+        }
         let db = Db::open(&self.place.db())?;
-        if db.fit(&self.place.journal()) == Fit::Sound || !existed {
+        let expected_empty = !existed || unfinished && db.is_new();
+        if db.fit(&self.place.journal()) == Fit::Sound || expected_empty {
             return Ok(Kept::Sled(Box::new(db)));
         }
         let why = if db.is_new() {
@@ -387,69 +308,6 @@ impl View {
         }
     }
 
-    /// Says in `meta.json` that somebody has the session open, so that listings look at the lock.
-    fn mark_in_use(&mut self) {
-        let Some(mut meta) = Meta::read(&self.place) else {
-            return;
-        };
-        self.patch = meta.patch.clone();
-        if !meta.in_use || meta.summary.archived {
-            meta.in_use = true;
-            meta.summary.archived = false;
-            if let Err(error) = meta.write(&self.place) {
-                tracing::warn!(%error, "meta.json not written");
-            }
-        }
-        self.written = Some(meta);
-    }
-
-    /// The listing row as it is now; none if nothing was read yet.
-    fn meta(&self) -> Result<Option<Meta>, StoreError> {
-        let now = since_epoch(SystemTime::now());
-        let mut meta = match &self.kept {
-            Kept::Nothing => return Ok(None),
-            Kept::Memory(image) => match Meta::of_image(image, &self.patch, now) {
-                Some(meta) => meta,
-                None => return Ok(None),
-            },
-            Kept::Sled(db) => {
-                let Some(info) = db.info()? else {
-                    return Ok(None);
-                };
-                let mut meta = Meta::new(info, db.facts(), &self.patch, now);
-                meta.fork = db.has_value(FORK_VALUE)?;
-                meta.summary.damaged = db.damaged() > 0;
-                meta
-            }
-        };
-        meta.in_use = true;
-        Ok(Some(meta))
-    }
-
-    fn write_meta(&mut self, in_use: bool) {
-        let mut meta = match self.meta() {
-            Ok(Some(meta)) => meta,
-            Ok(None) => return,
-            Err(error) => {
-                tracing::warn!(%error, "the listing row could not be made");
-                return;
-            }
-        };
-        meta.in_use = in_use;
-        if let Some(written) = &self.written {
-            // nothing but the time would change
-            let mut same = meta.clone();
-            same.summary.updated = written.summary.updated;
-            if same == *written {
-                return;
-            }
-        }
-        match meta.write(&self.place) {
-            Ok(()) => self.written = Some(meta),
-            Err(error) => tracing::warn!(%error, "meta.json not written"),
-        }
-    }
-
     /// The last catch-up, `meta.json`, and sled let go of.
     fn finish(&mut self, to: u64) {
         if !self.is_owner() {
@@ -459,7 +317,7 @@ impl View {
             self.let_go();
             return;
         }
-        // a session that lived for less than a second has no sled yet and needs none for this
+        // what nobody asked for is read once for this, without sled
         if matches!(self.kept, Kept::Nothing) && !self.place.db().exists() {
             self.memory_only = true;
         }
@@ -469,22 +327,15 @@ impl View {
         self.close_sled();
     }
 
-    /// Nothing changed: only the note that somebody has the session open goes away.
-    fn let_go(&mut self) {
-        if let Some(mut meta) = self.written.take() {
-            meta.in_use = false;
-            if let Err(error) = meta.write(&self.place) {
-                tracing::warn!(%error, "meta.json not written");
-            }
-        }
-        self.close_sled();
-    }
-
     fn close_sled(&mut self) {
-        if let Kept::Sled(db) = std::mem::replace(&mut self.kept, Kept::Nothing)
-            && let Err(error) = db.close()
-        {
-            tracing::warn!(%error, "the index was not closed cleanly; it is checked when opened");
+        let Kept::Sled(db) = std::mem::replace(&mut self.kept, Kept::Nothing) else {
+            return;
+        };
+        match db.close() {
+            Ok(()) => drop(fs::remove_file(self.place.folder.join(BEGUN))),
+            Err(error) => {
+                tracing::warn!(%error, "the index was not closed cleanly; it is checked when opened");
+            }
         }
     }
 }

@@ -124,7 +124,7 @@ impl Agent {
                 facts.push((
                     "store".to_owned(),
                     format!(
-                        "{} this session, {} in all {}, {} pictures and documents",
+                        "{} for this session, {} for all {} of this project, {} for pictures and documents",
                         size(own.map_or(0, |(_, bytes)| *bytes)),
                         size(all),
                         used.sessions.len(),

@@ -121,7 +121,7 @@ impl Agent {
         readable.extend(self.ports.readable.iter().cloned());
         Place {
             worktree: workspace.root().to_owned(),
-            temp: workspace.temp().to_vec(),
+            temp: Place::passing(workspace.temp(), workspace.root()),
             readable,
             writable: self.ports.config.sandbox.writable.clone(),
             home: self.ports.paths.home.clone(),

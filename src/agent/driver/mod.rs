@@ -9,6 +9,8 @@ mod asking;
 mod branch;
 mod changes;
 mod children;
+#[cfg(test)]
+pub(crate) mod cut;
 mod facts;
 mod files;
 mod finding;
@@ -241,6 +243,10 @@ impl Agent {
             let effects = self.active.turn.apply(now, input);
             self.settle();
             for effect in effects {
+                #[cfg(test)]
+                if !self.ports.cut.lets_pass() {
+                    return;
+                }
                 if let Some(answer) = self.perform(effect) {
                     let failed = matches!(answer, Input::StoreFailed(_));
                     waiting.insert(0, answer);
@@ -361,3 +367,8 @@ const fn is_text(delta: &Delta) -> bool {
         Delta::Text { .. } | Delta::Reasoning { .. } | Delta::CallArguments { .. }
     )
 }
+
+#[cfg(test)]
+#[cfg(target_os = "linux")]
+#[path = "cut_tests.rs"]
+mod cut_tests;

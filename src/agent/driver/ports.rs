@@ -72,6 +72,9 @@ pub struct Ports {
     pub unattended: bool,
     /// 0 for the user's own session, 1 for its subagents, and so on.
     pub depth: u32,
+    /// Where a test cuts the run.
+    #[cfg(test)]
+    pub(crate) cut: Arc<super::cut::Cut>,
 }
 
 impl Ports {

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::calls::Stage;
 use super::{State, Turn};
 use crate::agent::effect::Effect;
-use crate::protocol::{Answer, Ask, AskBody, AskId, Event, Millis, PartId, TurnEnd};
+use crate::protocol::{Answer, Ask, AskBody, AskId, Event, Millis, NoticeLevel, PartId, TurnEnd};
 
 /// Facts for front ends: the user refused the call, and with which words.
 fn refused(words: &str) -> Value {
@@ -18,8 +18,8 @@ const REFUSED: &str = "The user refused this call. Do not try it again in anothe
 const HEADLESS: &str =
     "This call needs the user's permission, and nobody can be asked here. It was not run.";
 /// What the model reads when its loop was stopped.
-const LOOPING: &str = "This call was not run: you are repeating the same call with the same result. Stop and \
-                       think about what else could be the cause, or say what you need from the user.";
+const LOOPING: &str = "This call was not run: you are repeating the same calls. Stop and think about what \
+                       else could be the cause, or say what you need from the user.";
 
 impl Turn {
     /// Opens a question; headless, it is answered with no at once.
@@ -59,6 +59,7 @@ impl Turn {
     /// The user decided.
     pub(super) fn answered(&mut self, now: Millis, id: AskId, answer: Answer) {
         let Some(at) = self.asks.iter().position(|a| a.id == id) else {
+            self.notice(NoticeLevel::Info, "That question is not open any more.");
             return;
         };
         let ask = self.asks.remove(at);
@@ -82,7 +83,7 @@ impl Turn {
 
     fn permission_answered(&mut self, now: Millis, part: PartId, tool: &str, answer: Answer) {
         match answer {
-            Answer::Once | Answer::Text { .. } => {
+            Answer::Once => {
                 self.set_stage(part, Stage::Allowed);
                 self.start_calls(now);
             }
@@ -96,13 +97,16 @@ impl Turn {
                 self.judge_waiting_again();
                 self.start_calls(now);
             }
-            Answer::No { message } if message.trim().is_empty() => {
+            // Words are no permission.
+            Answer::No { message } | Answer::Text { text: message }
+                if message.trim().is_empty() =>
+            {
                 if let Some(running) = &mut self.running {
                     running.refused = true;
                 }
                 self.refuse_call(now, part, REFUSED.to_owned(), refused(""));
             }
-            Answer::No { message } => {
+            Answer::No { message } | Answer::Text { text: message } => {
                 let sentence = format!("The user refused this call and says: {message}");
                 self.refuse_call(now, part, sentence, refused(&message));
             }
@@ -150,7 +154,7 @@ impl Turn {
         };
         let limits = self.limits();
         match answer {
-            Answer::Once | Answer::Text { .. } => {
+            Answer::Once => {
                 self.guard.forgive();
                 self.guard.record(part.raw(), tool, input);
                 self.go_on_with(now, part, next);
@@ -159,10 +163,12 @@ impl Turn {
                 self.guard.allow_always(tool, input, limits);
                 self.go_on_with(now, part, next);
             }
-            Answer::No { message } if message.trim().is_empty() => {
+            Answer::No { message } | Answer::Text { text: message }
+                if message.trim().is_empty() =>
+            {
                 self.refuse_call(now, part, LOOPING.to_owned(), refused(""));
             }
-            Answer::No { message } => {
+            Answer::No { message } | Answer::Text { text: message } => {
                 let sentence = format!("{LOOPING} The user says: {message}");
                 self.refuse_call(now, part, sentence, refused(&message));
             }

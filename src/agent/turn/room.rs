@@ -182,12 +182,42 @@ impl Turn {
             if let Some(plan) = prune::plan(&self.conversation, &self.setup.context, moment) {
                 self.mark_pruned(now, &plan);
             }
+            if !compacts && step > 0 {
+                self.prune_unseen(now);
+            }
         }
         if !compacts || !self.strategy().is_due(&self.view()) {
             return false;
         }
-        let started = !self.is_stuck() && self.start_compaction(now, Wanted::automatic());
-        started || self.no_room(now)
+        if self.is_too_small() {
+            return self.no_room(now);
+        }
+        if !self.is_stuck() && self.start_compaction(now, Wanted::automatic()) {
+            return true;
+        }
+        self.prune_unseen(now);
+        self.no_room(now)
+    }
+
+    /// Nothing else made room: results that no model has seen yet leave the next request too.
+    fn prune_unseen(&mut self, now: Millis) {
+        if !overflow::is_overflow(&self.usage, self.window()) {
+            return;
+        }
+        let settings = crate::config::used::ContextSettings {
+            prune_minimum: 1,
+            ..self.setup.context.clone()
+        };
+        let moment = prune::Moment::LastResort;
+        if let Some(plan) = prune::plan(&self.conversation, &settings, moment) {
+            self.mark_pruned(now, &plan);
+        }
+    }
+
+    /// The window does not even hold what stands before the conversation: no compaction helps.
+    fn is_too_small(&self) -> bool {
+        let usable = self.window().usable;
+        usable > 0 && self.setup.overhead >= usable
     }
 
     /// Judged by its result: what did not help is not repeated. What fills the window is shown and
@@ -198,13 +228,23 @@ impl Turn {
         if anyway || !overflow::is_overflow(&self.usage, window) {
             return false;
         }
-        let message = format!(
-            "The conversation does not fit the model's window even after a compaction: {} tokens of {}, of \
-             which {} are system prompt, tools and instructions.",
-            inspect::short(self.usage.next()),
-            inspect::short(window.usable),
-            inspect::short(self.setup.overhead),
-        );
+        let message = if self.is_too_small() {
+            format!(
+                "The window of {} is too small for dunlin: system prompt, tools and instructions take {} \
+                 tokens, and it has room for {}.",
+                self.setup.model.model,
+                inspect::short(self.setup.overhead),
+                inspect::short(window.usable),
+            )
+        } else {
+            format!(
+                "The conversation does not fit the model's window even after a compaction: {} tokens of {}, \
+                 of which {} are system prompt, tools and instructions.",
+                inspect::short(self.usage.next()),
+                inspect::short(window.usable),
+                inspect::short(self.setup.overhead),
+            )
+        };
         let hint = "Choose a model with a larger window with /model, shorten AGENTS.md, or start anew with /new.";
         if self.setup.headless {
             self.announce_fault(Fault::new(FaultKind::ContextOverflow, message, hint));
@@ -245,10 +285,27 @@ impl Turn {
         let sent = overflow::estimate(&self.conversation) + self.setup.overhead;
         self.break_attempt(now, 1, &fault, now);
         let forced = Wanted::forced(sent, times == 1);
-        let helps = times <= 2 && self.setup.context.compact;
+        // Where nearly all of it is our own prompt a compaction frees nothing.
+        let ours = self.is_too_small() || sent - sent / 10 < self.setup.overhead;
+        let helps = times <= 2 && self.setup.context.compact && !ours;
         if !(helps && self.start_compaction(now, forced)) {
+            let fault = if ours { self.too_small(fault) } else { fault };
             self.announce_fault(fault);
             self.end_turn(now, TurnEnd::Error);
         }
+    }
+
+    /// The refusal of a request that holds little but our own prompt.
+    fn too_small(&self, mut fault: Fault) -> Fault {
+        fault.message = format!(
+            "The request is too large for {}, and nearly all of it is system prompt, tools and \
+             instructions: {} tokens. {}",
+            self.setup.model.model,
+            inspect::short(self.setup.overhead),
+            fault.message,
+        );
+        "Choose a model with a larger window with /model, or shorten AGENTS.md."
+            .clone_into(&mut fault.hint);
+        fault
     }
 }

@@ -251,6 +251,13 @@ impl Turn {
         if refused {
             self.end_turn(now, TurnEnd::Refused);
         } else if looped {
+            let fault = Fault::new(
+                FaultKind::DoomLoop,
+                "The turn was stopped because the model made the same calls again and again, and nobody can \
+                 be asked.",
+                "Resume the session with other words, or raise loop.loop_repeats.",
+            );
+            self.announce_fault(fault);
             self.end_turn(now, TurnEnd::DoomLoop);
         } else if grace {
             let fault = Fault::new(

@@ -20,6 +20,16 @@ use secrecy::{ExposeSecret, SecretString};
 use self::file::Entry;
 use crate::protocol::{Fault, FaultKind};
 
+/// A keyring: names of providers to keys. What goes wrong is told in its own words.
+trait Keyring {
+    /// The key of a provider.
+    fn get(&self, provider: &str) -> Result<SecretString, String>;
+    /// Stores the key of a provider.
+    fn set(&self, provider: &str, key: &str) -> Result<(), String>;
+    /// Removes the key of a provider; one that is gone already is removed.
+    fn remove(&self, provider: &str) -> Result<(), String>;
+}
+
 /// Keys by provider id.
 pub type Keys = BTreeMap<String, SecretString>;
 
@@ -73,6 +83,10 @@ pub fn config_dir(env: &dyn Fn(&str) -> Option<String>) -> Option<PathBuf> {
 
 /// The stored keys, empty if there are none, and what was wrong with those that cannot be read.
 pub fn load(config_dir: &Path) -> (Keys, Vec<Fault>) {
+    load_with(config_dir, &keyring::System)
+}
+
+fn load_with(config_dir: &Path, keyring: &dyn Keyring) -> (Keys, Vec<Fault>) {
     let mut problems = Vec::new();
     let entries = file::read(config_dir).unwrap_or_else(|fault| {
         problems.push(fault);
@@ -80,7 +94,7 @@ pub fn load(config_dir: &Path) -> (Keys, Vec<Fault>) {
     });
     let mut keys = Keys::new();
     for (provider, entry) in entries {
-        match secret(&provider, entry) {
+        match secret(&provider, entry, keyring) {
             Ok(key) => {
                 keys.insert(provider, key);
             }
@@ -90,10 +104,10 @@ pub fn load(config_dir: &Path) -> (Keys, Vec<Fault>) {
     (keys, problems)
 }
 
-fn secret(provider: &str, entry: Entry) -> Result<SecretString, String> {
+fn secret(provider: &str, entry: Entry, keyring: &dyn Keyring) -> Result<SecretString, String> {
     match entry {
         Entry::Key { key } => Ok(SecretString::from(key)),
-        Entry::Elsewhere { .. } => keyring::get(provider),
+        Entry::Elsewhere { .. } => keyring.get(provider),
     }
 }
 
@@ -110,6 +124,16 @@ pub fn login(
     key: &SecretString,
     place: Option<Place>,
 ) -> Result<Place, Fault> {
+    login_with(config_dir, provider, key, place, &keyring::System)
+}
+
+fn login_with(
+    config_dir: &Path,
+    provider: &str,
+    key: &SecretString,
+    place: Option<Place>,
+    keyring: &dyn Keyring,
+) -> Result<Place, Fault> {
     let key = key.expose_secret().trim();
     if key.is_empty() || key.chars().any(char::is_control) {
         return Err(Fault::new(
@@ -122,10 +146,12 @@ pub fn login(
     let kept = match place {
         Some(Place::File) => Place::File,
         Some(Place::Keyring) => {
-            keyring::set(provider, key).map_err(|why| keyring_trouble(provider, "stored", &why))?;
+            keyring
+                .set(provider, key)
+                .map_err(|why| keyring_trouble(provider, "stored", &why))?;
             Place::Keyring
         }
-        None if keyring::set(provider, key).is_ok() => Place::Keyring,
+        None if keyring.set(provider, key).is_ok() => Place::Keyring,
         None => Place::File,
     };
     let entry = match kept {
@@ -138,7 +164,7 @@ pub fn login(
     file::write(config_dir, &entries)?;
     if kept == Place::File && matches!(old, Some(Entry::Elsewhere { .. })) {
         // the older key must not stay behind; if the keyring is gone, so is the key
-        drop(keyring::remove(provider));
+        drop(keyring.remove(provider));
     }
     Ok(kept)
 }
@@ -149,11 +175,17 @@ pub fn login(
 ///
 /// If the file cannot be written, or the keyring does not give the key up.
 pub fn logout(config_dir: &Path, provider: &str) -> Result<bool, Fault> {
+    logout_with(config_dir, provider, &keyring::System)
+}
+
+fn logout_with(config_dir: &Path, provider: &str, keyring: &dyn Keyring) -> Result<bool, Fault> {
     let mut entries = file::read(config_dir)?;
     match entries.remove(provider) {
         None => return Ok(false),
         Some(Entry::Elsewhere { .. }) => {
-            keyring::remove(provider).map_err(|why| keyring_trouble(provider, "removed", &why))?;
+            keyring
+                .remove(provider)
+                .map_err(|why| keyring_trouble(provider, "removed", &why))?;
         }
         Some(Entry::Key { .. }) => {}
     }
@@ -167,6 +199,10 @@ pub fn logout(config_dir: &Path, provider: &str) -> Result<bool, Fault> {
 ///
 /// If the file is there and cannot be read.
 pub fn list(config_dir: &Path) -> Result<Vec<Stored>, Fault> {
+    list_with(config_dir, &keyring::System)
+}
+
+fn list_with(config_dir: &Path, keyring: &dyn Keyring) -> Result<Vec<Stored>, Fault> {
     let entries = file::read(config_dir)?;
     Ok(entries
         .into_iter()
@@ -175,7 +211,7 @@ pub fn list(config_dir: &Path) -> Result<Vec<Stored>, Fault> {
                 Entry::Key { .. } => Place::File,
                 Entry::Elsewhere { .. } => Place::Keyring,
             };
-            let masked = secret(&provider, entry).map(|key| mask(&key));
+            let masked = secret(&provider, entry, keyring).map(|key| mask(&key));
             Stored {
                 provider,
                 place,
@@ -220,112 +256,5 @@ fn keyring_trouble(provider: &str, verb: &str, why: &str) -> Fault {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn key(text: &str) -> SecretString {
-        SecretString::from(text.to_owned())
-    }
-
-    #[test]
-    fn keys_are_kept_listed_masked_and_removed() {
-        let folder = tempfile::tempdir().expect("a folder");
-        let dir = folder.path().join("deep").join("config");
-        assert!(load(&dir).0.is_empty());
-        let file = Some(Place::File);
-        login(&dir, "anthropic", &key(" sk-ant-0123456789abcdef\n"), file).expect("stored");
-        login(&dir, "openai", &key("sk-oai-0123456789abcdef"), file).expect("stored");
-        let (keys, problems) = load(&dir);
-        assert!(problems.is_empty(), "{problems:?}");
-        assert_eq!(keys["anthropic"].expose_secret(), "sk-ant-0123456789abcdef");
-        assert_eq!(
-            list(&dir).expect("readable")[0],
-            Stored {
-                provider: "anthropic".to_owned(),
-                place: Place::File,
-                masked: Ok("sk-a…cdef".to_owned()),
-            }
-        );
-        assert!(logout(&dir, "anthropic").expect("written"));
-        assert!(!logout(&dir, "anthropic").expect("nothing to do"));
-        assert_eq!(load(&dir).0.len(), 1);
-    }
-
-    #[cfg(unix)]
-    #[test]
-    fn the_file_is_for_its_owner_only() {
-        use std::os::unix::fs::PermissionsExt;
-        let dir = tempfile::tempdir().expect("a folder");
-        login(
-            dir.path(),
-            "x",
-            &key("0123456789abcdef0"),
-            Some(Place::File),
-        )
-        .expect("stored");
-        let mode = std::fs::metadata(file(dir.path()))
-            .expect("there")
-            .permissions()
-            .mode();
-        assert_eq!(mode & 0o777, 0o600);
-    }
-
-    #[test]
-    fn a_broken_file_is_named_and_its_content_is_not_shown() {
-        let dir = tempfile::tempdir().expect("a folder");
-        std::fs::write(file(dir.path()), "{\"x\": sk-secret-secret").expect("written");
-        let (keys, problems) = load(dir.path());
-        assert!(keys.is_empty());
-        let fault = &problems[0];
-        assert!(fault.message.contains("auth.json"), "{fault}");
-        assert!(!fault.to_string().contains("secret"), "{fault}");
-        assert!(login(dir.path(), "x", &key("0123456789abcdef0"), None).is_err());
-    }
-
-    #[test]
-    fn debug_output_and_masks_hide_keys() {
-        let secret = key("sk-ant-0123456789abcdef");
-        assert!(!format!("{secret:?}").contains("0123"));
-        assert_eq!(mask(&key("short")), "…");
-        assert!(login(Path::new("/nowhere"), "x", &key("  "), None).is_err());
-    }
-
-    #[cfg(not(feature = "keyring"))]
-    #[test]
-    fn without_a_keyring_the_file_takes_the_key_and_keyring_entries_are_named() {
-        let dir = tempfile::tempdir().expect("a folder");
-        let secret = key("0123456789abcdef0");
-        let kept = login(dir.path(), "x", &secret, None).expect("stored");
-        assert_eq!(kept, Place::File);
-        let fault = login(dir.path(), "y", &secret, Some(Place::Keyring)).expect_err("none here");
-        assert!(fault.hint.contains("--store file"), "{fault}");
-        let text = r#"{"x": {"key": "0123456789abcdef0"}, "z": {"store": "keyring"}}"#;
-        std::fs::write(file(dir.path()), text).expect("written");
-        let (keys, problems) = load(dir.path());
-        assert_eq!((keys.len(), problems.len()), (1, 1));
-        assert!(problems[0].message.contains("`z`"), "{}", problems[0]);
-        assert!(list(dir.path()).expect("readable")[1].masked.is_err());
-    }
-
-    #[cfg(feature = "keyring")]
-    #[test]
-    fn a_key_in_the_keyring_leaves_only_its_name_in_the_file() {
-        let dir = tempfile::tempdir().expect("a folder");
-        let provider = format!("dunlin-test-{}", std::process::id());
-        let secret = key("sk-test-0123456789abcdef");
-        if let Err(fault) = login(dir.path(), &provider, &secret, Some(Place::Keyring)) {
-            println!("skipped: {fault}");
-            return;
-        }
-        let text = std::fs::read_to_string(file(dir.path())).expect("written");
-        assert!(
-            text.contains(&provider) && !text.contains("0123456789"),
-            "{text}"
-        );
-        let (keys, _) = load(dir.path());
-        assert_eq!(keys[&provider].expose_secret(), "sk-test-0123456789abcdef");
-        assert!(logout(dir.path(), &provider).expect("removed"));
-        assert!(load(dir.path()).0.is_empty());
-        assert!(keyring::get(&provider).is_err(), "nothing stays behind");
-    }
-}
+#[path = "auth_tests.rs"]
+mod tests;

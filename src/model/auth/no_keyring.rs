@@ -4,17 +4,20 @@ use secrecy::SecretString;
 
 const WHY: &str = "this dunlin was built without the feature `keyring`";
 
-/// No key.
-pub(super) fn get(_provider: &str) -> Result<SecretString, String> {
-    Err(WHY.to_owned())
-}
+/// No keyring.
+pub(super) struct System;
 
-/// Stores nothing.
-pub(super) fn set(_provider: &str, _key: &str) -> Result<(), String> {
-    Err(WHY.to_owned())
-}
+impl super::Keyring for System {
+    fn get(&self, _provider: &str) -> Result<SecretString, String> {
+        Err(WHY.to_owned())
+    }
 
-/// Removes nothing: what a build with a keyring stored there stays reachable for it.
-pub(super) fn remove(_provider: &str) -> Result<(), String> {
-    Err(WHY.to_owned())
+    fn set(&self, _provider: &str, _key: &str) -> Result<(), String> {
+        Err(WHY.to_owned())
+    }
+
+    /// What a build with a keyring stored there stays reachable for it.
+    fn remove(&self, _provider: &str) -> Result<(), String> {
+        Err(WHY.to_owned())
+    }
 }

@@ -77,10 +77,7 @@ impl<'a> Args<'a> {
         names.split(' ').any(|name| {
             self.flags.iter().any(|(flag, _)| {
                 flag == name
-                    || (name.len() > 4
-                        && flag.len() > 3
-                        && flag.starts_with("--")
-                        && name.starts_with(flag.as_str()))
+                    || (flag.len() > 2 && flag.starts_with("--") && name.starts_with(flag.as_str()))
             })
         })
     }

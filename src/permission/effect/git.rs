@@ -14,6 +14,8 @@ pub(super) struct GitCall<'a> {
     pub folders: Vec<Word>,
     /// True if configuration is given on the line, which can name programs to run.
     pub configured: bool,
+    /// True if a repository is named on the line.
+    pub elsewhere: bool,
 }
 
 /// Takes the global options off.
@@ -23,6 +25,7 @@ pub(super) fn call(words: &[Word]) -> GitCall<'_> {
         words: &[],
         folders: Vec::new(),
         configured: false,
+        elsewhere: false,
     };
     let mut at = 0;
     while let Some(word) = words.get(at) {
@@ -30,6 +33,7 @@ pub(super) fn call(words: &[Word]) -> GitCall<'_> {
         at += 1;
         match text.as_str() {
             "-C" | "--git-dir" | "--work-tree" => {
+                call.elsewhere |= text == "--git-dir";
                 call.folders.extend(words.get(at).cloned());
                 at += 1;
             }
@@ -46,6 +50,7 @@ pub(super) fn call(words: &[Word]) -> GitCall<'_> {
             | "--paginate"
             | "--bare" => {}
             _ if text.starts_with("--git-dir=") || text.starts_with("--work-tree=") => {
+                call.elsewhere |= text.starts_with("--git-dir=");
                 let value = text.split_once('=').map_or("", |(_, v)| v);
                 call.folders.push(Word::literal(value));
             }
@@ -77,7 +82,8 @@ pub(super) fn describe(command: &Command<'_>, effects: &mut Effects) {
         call.words,
         "n G S L U M C format --format --since --until --author --grep -n",
     );
-    if call.configured || call.subcommand.is_empty() {
+    // Another repository has another configuration, and that can name programs to run.
+    if call.configured || call.subcommand.is_empty() || call.elsewhere {
         return;
     }
     let first = args.operand(0);

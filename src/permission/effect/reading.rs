@@ -29,9 +29,10 @@ const ROWS: &[Row] = &[
         "cat tac head tail wc nl od hexdump strings stat file du df ls dir vdir realpath readlink \
          md5sum sha1sum sha224sum sha256sum sha384sum sha512sum b2sum b3sum cksum sum cmp comm cut \
          paste join fold fmt expand unexpand pr rev base64 base32 zcat bzcat xzcat lzcat zstdcat \
-         lsattr getfacl namei tsort numfmt lsblk colordiff icdiff tokei cloc scc exa eza lsd",
+         lsattr getfacl namei tsort numfmt lsblk colordiff icdiff tokei exa eza lsd",
         "",
-        "",
+        // `file` compiles, others read lists of files
+        "-C --compile --files0-from",
         Operands::Paths,
     ),
     (
@@ -44,27 +45,28 @@ const ROWS: &[Row] = &[
     (
         "grep egrep fgrep zgrep",
         "A B C m e f d D --include --exclude --exclude-dir --context --max-count --regexp --file --color",
-        "",
+        // it follows links, and those may lead anywhere
+        "-R --dereference-recursive",
         Operands::PatternThenPaths,
     ),
     (
         "rg",
         "A B C m e f g t T j M r E --glob --iglob --type --type-not --context --max-count --regexp \
          --file --max-depth --replace --sort --sortr --colors --color --engine --encoding --max-columns",
-        "--pre --hostname-bin",
+        "--pre --hostname-bin -L --follow",
         Operands::PatternThenPaths,
     ),
     (
         "jq",
         "L --indent",
-        "--rawfile --slurpfile",
+        "-L -f --from-file --rawfile --slurpfile --library-path",
         Operands::PatternThenPaths,
     ),
-    ("tree", "", "-o -R", Operands::Paths),
+    ("tree", "", "-o -R -l", Operands::Paths),
     (
         "fd fdfind",
         "e E t d g --extension --exclude --type --max-depth --min-depth --color",
-        "-x -X --exec --exec-batch",
+        "-x -X -L --exec --exec-batch --follow",
         Operands::PatternThenPaths,
     ),
     (
@@ -72,7 +74,8 @@ const ROWS: &[Row] = &[
          nproc arch tty logname which type whereis hash jobs wait shift return exit break continue ulimit \
          umask locale getconf cal tr pgrep free shopt times set",
         "",
-        "",
+        // `test -v` and `printf -v` take names that the shell evaluates, `hash -p` and `jobs -x` run programs
+        "-v -R -p -x",
         Operands::Words,
     ),
     ("xxd", "", "-r -p", Operands::Paths),
@@ -110,8 +113,14 @@ pub(super) fn describe(command: &Command<'_>, effects: &mut Effects) {
             variables(command, effects);
         }
         "read" | "mapfile" | "readarray" => {
-            let args = Args::new(command.words, "");
-            effects.read_only = !args.unsure && (command.name == "read" || !args.has("-C"));
+            let args = Args::new(command.words, "d i n N p t u O s c C");
+            // a name such as `a[$(…)]` is evaluated
+            let names = args
+                .operands
+                .iter()
+                .all(|w| w.text().is_some_and(|t| is_name(&t)));
+            effects.read_only =
+                !args.unsure && names && (command.name == "read" || !args.has("-C"));
         }
         "cargo" | "rustup" | "npm" | "node" | "go" | "python" | "python3" => {}
         name => by_table(name, command, effects),
@@ -126,8 +135,21 @@ fn by_table(name: &str, command: &Command<'_>, effects: &mut Effects) {
         return;
     };
     let args = Args::new(command.words, values);
-    let exception = !forbidden.is_empty() && (args.unsure || args.has(forbidden));
-    if exception || (name == "printf" && args.has("-v")) {
+    let unsure = args.unsure && *operands != Operands::Words;
+    let exception = !forbidden.is_empty() && (unsure || args.has(forbidden));
+    let of_its_own = match name {
+        // every word of `test` may be an operator
+        "test" | "[" => command
+            .words
+            .iter()
+            .any(|w| matches!(w.prefix(), "-v" | "-R")),
+        "echo" | "seq" | "expr" | "which" | "type" | "pgrep" | "locale" | "uname" | "tr" => false,
+        // a second operand is where it writes
+        "xxd" => exception || args.operands.len() > 1,
+        "jq" => exception || !args.operands.iter().take(1).all(|w| is_plain_jq(w)),
+        _ => exception,
+    };
+    if of_its_own {
         return;
     }
     effects.read_only = true;
@@ -156,6 +178,21 @@ fn by_table(name: &str, command: &Command<'_>, effects: &mut Effects) {
     }
 }
 
+/// True for a program of `jq` that reads neither the environment nor other files.
+fn is_plain_jq(program: &Word) -> bool {
+    program.text().is_some_and(|text| {
+        let told = [
+            "env",
+            "ENV",
+            "input_filename",
+            "import",
+            "include",
+            "$__loc__",
+        ];
+        !told.iter().any(|word| text.contains(word))
+    })
+}
+
 /// True if the word shows the value of a variable that is named like a secret.
 fn shows_secret_variable(word: &Word) -> bool {
     word.raw.split('$').skip(1).any(|rest| {
@@ -182,6 +219,10 @@ fn prints_version(command: &Command<'_>) -> bool {
                 || (text == "version" && matches!(command.name, "go" | "deno"))
                 || (text == "-v" && matches!(command.name, "node" | "npm" | "pnpm" | "yarn"))
         })
+}
+
+fn is_name(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_')
 }
 
 fn sed(command: &Command<'_>, effects: &mut Effects) {
@@ -277,7 +318,11 @@ fn find(command: &Command<'_>, effects: &mut Effects) {
         .words
         .iter()
         .any(|w| w.text().is_none() && w.may_be_flag() && !w.has_glob());
-    let acts = command.words.iter().any(|w| actions.contains(&w.prefix()));
+    // what follows links may lead anywhere
+    let acts = command
+        .words
+        .iter()
+        .any(|w| actions.contains(&w.prefix()) || matches!(w.prefix(), "-L" | "-follow"));
     if !uncertain && !acts {
         effects.read_only = true;
     }
@@ -289,7 +334,8 @@ fn tar(command: &Command<'_>, effects: &mut Effects) {
     let old_style = !first.starts_with('-') && !first.is_empty();
     let args = Args::new(command.words, "f C --file --directory");
     let lists = if old_style {
-        first.contains('t') && !first.contains(['c', 'x', 'r', 'u', 'A'])
+        // any other letter may take a word that runs or writes something
+        first.contains('t') && first.chars().all(|c| "tfvzjJ".contains(c))
     } else {
         args.has("-t --list") && !args.has("-c -x -r -u -A")
     };
@@ -331,7 +377,7 @@ fn list_archive(command: &Command<'_>, effects: &mut Effects) {
 
 fn no_setting(command: &Command<'_>, effects: &mut Effects) {
     let args = Args::new(command.words, "d r f --date --reference");
-    let sets = args.has("-s --set -F --file -b --boot")
+    let sets = args.has("-s --set -f -F --file -b --boot")
         || args.operands.iter().any(|w| !w.prefix().starts_with('+'));
     effects.read_only = !sets && !args.unsure;
 }
@@ -345,7 +391,8 @@ fn variables(command: &Command<'_>, effects: &mut Effects) {
                 .all(|b| b.is_ascii_alphanumeric() || b == b'_' || b == b'=')
         })
     });
-    effects.read_only = names_only && !args.unsure;
+    // an integer variable evaluates what it is given
+    effects.read_only = names_only && !args.unsure && !args.has("-i -n");
     let shows_all = matches!(
         command.name,
         "env" | "printenv" | "export" | "declare" | "typeset"

@@ -181,6 +181,15 @@ const POWERFUL: &[&str] = &[
     "POSIX",
     "COMP_",
     "FUNC",
+    // integers: what they are given is evaluated
+    "RANDOM",
+    "SRANDOM",
+    "SECONDS",
+    "LINENO",
+    "EPOCH",
+    "HISTCMD",
+    "GROUPS",
+    "DIRSTACK",
 ];
 
 /// True if setting this variable changes nothing that matters here.

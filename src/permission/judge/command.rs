@@ -174,8 +174,10 @@ impl Judge {
             || effects.redirected.iter().all(|t| {
                 t.paths.iter().all(|path| {
                     let rules = self.ruling(&["edit"], &|p| matches_path(p, path, &self.place));
-                    // a worktree may itself lie in a temporary folder: its files are no leavings
-                    let passing = !path.starts_with(&self.place.worktree)
+                    // What a rule allows may leave its output in a temporary folder; a worktree that
+                    // lies in one is none.
+                    let passing = allowed.is_some()
+                        && !path.starts_with(&self.place.worktree)
                         && self.place.temp.iter().any(|dir| path.starts_with(dir));
                     rules.allow.is_some() || passing
                 })

@@ -64,6 +64,15 @@ pub fn read(text: &str, cwd: &Cwd, place: &Place) -> Script {
             .problems
             .push("it evaluates text that holds a substitution".to_owned());
     }
+    let takes_input = script.commands.iter().any(|command| {
+        let name = command.words.first().and_then(Word::text);
+        name.is_some_and(|name| FILLS.contains(&name.as_str()))
+    });
+    if script.shape.evaluates && (takes_input || script.shape.substitution) {
+        script
+            .problems
+            .push("it evaluates text that is only known when it runs".to_owned());
+    }
     script
 }
 
@@ -74,6 +83,9 @@ fn parse(text: &str) -> Option<Tree> {
         .ok()?;
     parser.parse(text, None)
 }
+
+/// Commands that fill variables with what they read.
+const FILLS: [&str; 4] = ["read", "mapfile", "readarray", "getopts"];
 
 struct Walker<'a> {
     text: &'a str,
@@ -131,6 +143,7 @@ impl<'a> Walker<'a> {
                 self.script.shape.compound = true;
                 if node.kind() == "c_style_for_statement" {
                     self.script.shape.arithmetic = true;
+                    self.script.shape.evaluates = true;
                 }
                 let function = node
                     .child_by_field_name("name")
@@ -152,11 +165,17 @@ impl<'a> Walker<'a> {
             }
             "arithmetic_expansion" | "test_command" | "subscript" => {
                 self.script.shape.arithmetic = true;
+                let source = self.source(node);
+                let numbers = ["-eq", "-ne", "-lt", "-le", "-gt", "-ge", "-v"];
+                self.script.shape.evaluates |= node.kind() != "test_command"
+                    || source.starts_with("[[") && numbers.iter().any(|op| source.contains(op));
                 self.children(node);
             }
             "compound_statement" => {
                 // `((…))` has this kind too
-                self.script.shape.arithmetic |= self.source(node).starts_with("((");
+                let number = self.source(node).starts_with("((");
+                self.script.shape.arithmetic |= number;
+                self.script.shape.evaluates |= number;
                 self.children(node);
             }
             "expansion" => self.expansion(node),
@@ -228,6 +247,9 @@ impl<'a> Walker<'a> {
         }
         // `${x:offset}` evaluates arithmetic
         self.script.shape.arithmetic |= source.contains(':') || source.contains('[');
+        let offset = source.split(':').nth(1);
+        self.script.shape.evaluates |= source.contains('[')
+            || offset.is_some_and(|after| !after.starts_with(['-', '=', '+', '?']));
         self.children(node);
     }
 

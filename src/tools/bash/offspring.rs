@@ -18,6 +18,7 @@ struct Seen {
     pid: i32,
     parent: i32,
     group: i32,
+    session: i32,
     started: u64,
     dead: bool,
 }
@@ -45,6 +46,25 @@ pub(super) fn strays(leader: Pid) -> Vec<Stray> {
             started: seen.started,
         })
         .collect()
+}
+
+/// Everything in the group or the session of `leader`, and descendants of it that left both.
+pub(super) fn session(leader: Pid) -> Vec<Stray> {
+    let mut all = strays(leader);
+    let leader = leader.as_raw_nonzero().get();
+    let members = processes()
+        .into_iter()
+        .filter(|seen| (seen.group == leader || seen.session == leader) && !seen.dead);
+    for seen in members {
+        let stray = Stray {
+            pid: seen.pid,
+            started: seen.started,
+        };
+        if !all.contains(&stray) {
+            all.push(stray);
+        }
+    }
+    all
 }
 
 /// Sends a signal to those that are still the same processes.
@@ -91,6 +111,7 @@ fn look(pid: i32) -> Option<Seen> {
         pid,
         parent: fields.get(1)?.parse().ok()?,
         group: fields.get(2)?.parse().ok()?,
+        session: fields.get(3)?.parse().ok()?,
         started: fields.get(19)?.parse().ok()?,
         dead: matches!(fields.first(), Some(&"Z" | &"X")),
     })

@@ -21,6 +21,7 @@ use tokio::time::Instant;
 use tokio_util::task::TaskTracker;
 
 use super::environment::Environment;
+use super::guard::Guard;
 use super::offspring::{self, Stray};
 use crate::protocol::Mode;
 use crate::sandbox::Blocked;
@@ -54,6 +55,11 @@ pub trait CommandWrapper: Send + Sync + std::fmt::Debug {
     /// terminal to write to, and dunlin must not make it a group leader before.
     fn makes_session(&self) -> bool {
         false
+    }
+
+    /// Whoever ends what runs when dunlin was killed; none where there is nobody.
+    fn guard(&self) -> Option<&Guard> {
+        None
     }
 
     /// What the wrapper stopped, if this end of the command looks like it.
@@ -120,6 +126,7 @@ pub(super) fn start(spec: &Spec) -> io::Result<(Group, pipe::Receiver)> {
         pid,
         child: Some(child),
         reaper: spec.reaper.clone(),
+        watched: spec.wrapper.as_ref().map(|by| Watched::new(by, pid)),
     };
     Ok((group, pipe::Receiver::from_owned_fd(reader.into())?))
 }
@@ -136,6 +143,33 @@ fn set_pipe_size(_reader: &io::PipeReader) -> io::Result<()> {
     Ok(())
 }
 
+/// On the guard's list as long as it lives.
+#[derive(Debug)]
+struct Watched {
+    by: Arc<dyn CommandWrapper>,
+    group: Pid,
+}
+
+impl Watched {
+    fn new(by: &Arc<dyn CommandWrapper>, group: Pid) -> Self {
+        if let Some(guard) = by.guard() {
+            guard.began(group);
+        }
+        Self {
+            by: Arc::clone(by),
+            group,
+        }
+    }
+}
+
+impl Drop for Watched {
+    fn drop(&mut self) {
+        if let Some(guard) = self.by.guard() {
+            guard.ended(self.group);
+        }
+    }
+}
+
 /// A running process group; dropped, it is killed.
 #[derive(Debug)]
 pub(super) struct Group {
@@ -143,6 +177,7 @@ pub(super) struct Group {
     /// None once the guard has given up its duty.
     child: Option<Child>,
     reaper: TaskTracker,
+    watched: Option<Watched>,
 }
 
 impl Group {
@@ -184,6 +219,7 @@ impl Drop for Group {
             strays: offspring::strays(self.pid),
             pid: self.pid,
             child: Some(child),
+            _watched: self.watched.take(),
         };
         doomed.signal(Signal::TERM);
         // without a runtime (the program ends) dropping `doomed` kills at once
@@ -198,6 +234,8 @@ struct Doomed {
     pid: Pid,
     strays: Vec<Stray>,
     child: Option<Child>,
+    /// Goes off the guard's list with it.
+    _watched: Option<Watched>,
 }
 
 impl Doomed {

@@ -153,7 +153,7 @@ fn difference(
     after: Vec<u8>,
     context: &ToolContext,
 ) -> (Diff, TextFile) {
-    let after = TextFile::decode(after).unwrap_or_else(|_binary| before.clone());
+    let after = before.changed_to(after);
     let name = context.workspace.display(path);
     let diff = text::diff((Some(&name), before.text()), (Some(&name), after.text()));
     (diff, after)

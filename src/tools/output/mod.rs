@@ -85,6 +85,21 @@ impl OutputStore {
         spill.finish()
     }
 
+    /// As `fit`, for a list of which only the first so many lines may be shown.
+    pub fn fit_lines(&self, tool: &str, text: String, lines: usize) -> Fitted {
+        let plan = Plan::Head {
+            lines: lines.min(self.limits.lines),
+            bytes: self.limits.bytes,
+            line_chars: usize::MAX,
+        };
+        if plan.fits(text.as_bytes()) {
+            return self.fit(tool, text);
+        }
+        let mut spill = Spill::new(plan, tool, &self.dir);
+        spill.push(text.as_bytes());
+        spill.finish()
+    }
+
     /// The last guard, for what a tool gave back: one that cuts its own output is left as it is, any
     /// other is cut by its rule. None if nothing is to be done.
     pub fn guard(&self, tool: &str, text: &mut String) -> Option<OutputRef> {

@@ -140,6 +140,9 @@ fn place(input: &Input, context: &ToolContext) -> Result<(PathBuf, String), Stri
     Ok((context.workspace.resolve(folder)?, format!("/{rest}")))
 }
 
+/// Paths that a saved full output holds at most.
+const MOST_SAVED: usize = 200_000;
+
 /// The matcher of a pattern against paths below the folder.
 pub(super) fn matcher(pattern: &str) -> Result<GlobMatcher, String> {
     let anywhere = if pattern.contains('/') {
@@ -183,7 +186,7 @@ fn find(input: &Input, context: &ToolContext) -> Result<Success, String> {
     let total = found.len();
     let most = context.output.limits().glob_paths;
     let mut output = String::new();
-    for (_, path) in found.iter().take(most) {
+    for (_, path) in found.iter().take(MOST_SAVED) {
         output.push_str(&context.workspace.model_path(path));
         output.push('\n');
     }

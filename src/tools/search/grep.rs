@@ -15,7 +15,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::glob::matcher as glob_matcher;
-use super::matches::{Collector, FileMatches, search};
+use super::matches::{Collector, FileMatches, LINE, search};
 use super::walk::{self, locked};
 use crate::tools::arguments::Form;
 use crate::tools::blocking::Blocking;
@@ -194,12 +194,18 @@ fn regex(input: &Input) -> Result<RegexMatcher, String> {
     })
 }
 
+/// So many times what is shown is kept for the file of the full output.
+const SAVED: usize = 20;
+
 /// What is searched, and within which bounds.
 struct Plan {
     matcher: RegexMatcher,
     include: Option<GlobMatcher>,
     mode: Mode,
+    /// Results that are shown.
     most: usize,
+    /// Results that are kept: what is not shown goes to a file, unless less was asked for.
+    kept: usize,
     before: usize,
     after: usize,
     multiline: bool,
@@ -209,6 +215,12 @@ impl Plan {
     fn of(input: &Input, context: &ToolContext) -> Result<Self, String> {
         let limit = context.output.limits().grep_matches;
         let around = |own: Option<u64>| own.or(input.context).unwrap_or_default().min(50) as usize;
+        let wanted = input.limit.filter(|most| *most > 0);
+        let most = wanted.map_or(limit, |most| most.min(limit as u64) as usize);
+        let kept = match wanted {
+            Some(wanted) if wanted <= limit as u64 => most,
+            _ => most * SAVED,
+        };
         Ok(Self {
             matcher: regex(input)?,
             include: input
@@ -218,10 +230,8 @@ impl Plan {
                 .map(glob_matcher)
                 .transpose()?,
             mode: input.mode.unwrap_or_default(),
-            most: input
-                .limit
-                .filter(|most| *most > 0)
-                .map_or(limit, |most| most.min(limit as u64) as usize),
+            most,
+            kept,
             before: around(input.before),
             after: around(input.after),
             multiline: input.multiline,
@@ -258,7 +268,7 @@ impl Plan {
             lines: Vec::new(),
             count: 0,
             most: if self.mode == Mode::Content {
-                self.most * (1 + self.before + self.after)
+                self.kept * (1 + self.before + self.after)
             } else {
                 0
             },
@@ -327,8 +337,8 @@ fn search_folder(plan: &Plan, root: &Path, context: &ToolContext) -> Findings {
             .pop()
             .unwrap_or_else(|| plan.searcher(false));
         let mut collector = plan.collector(context);
-        // a hundred files' worth of lines is enough to choose the newest from
-        if kept.load(Ordering::Relaxed) > plan.most.saturating_mul(100) {
+        // so much is enough to choose the newest from
+        if kept.load(Ordering::Relaxed) > plan.most.saturating_mul(2 * SAVED) {
             collector.most = 0;
         }
         let file = search(&mut searcher, &plan.matcher, path, collector);
@@ -354,29 +364,20 @@ fn answer(plan: &Plan, found: &Findings, input: &Input, context: &ToolContext) -
     let matches: u64 = files.iter().map(|file| file.count).sum();
     let name = |path: &PathBuf| context.workspace.model_path(path);
     let mut output = String::new();
-    let mut shown = 0;
-    match plan.mode {
-        Mode::Content => shown = content(plan, files, context, &mut output),
-        Mode::FilesWithMatches => {
-            for file in files.iter().take(plan.most) {
-                _ = writeln!(output, "{}", name(&file.path));
-            }
+    let (shown, all, lines) = match plan.mode {
+        Mode::Content => {
+            let (shown, lines) = content(plan, files, context, &mut output);
+            (shown, matches as usize, lines)
         }
-        Mode::Count => {
-            for file in files.iter().take(plan.most) {
-                _ = writeln!(output, "{}: {}", name(&file.path), file.count);
+        Mode::FilesWithMatches | Mode::Count => {
+            for file in files.iter().take(plan.kept) {
+                _ = match plan.mode {
+                    Mode::Count => writeln!(output, "{}: {}", name(&file.path), file.count),
+                    _ => writeln!(output, "{}", name(&file.path)),
+                };
             }
+            (files.len().min(plan.most), files.len(), plan.most)
         }
-    }
-    let all = if plan.mode == Mode::Content {
-        matches as usize
-    } else {
-        files.len()
-    };
-    let shown = if plan.mode == Mode::Content {
-        shown
-    } else {
-        files.len().min(plan.most)
     };
     if files.is_empty() {
         output = format!(
@@ -384,8 +385,18 @@ fn answer(plan: &Plan, found: &Findings, input: &Input, context: &ToolContext) -
             title(input)
         );
     }
-    let fitted = context.output.fit("list", output);
+    let cut = files
+        .iter()
+        .flat_map(|file| &file.lines)
+        .any(|line| line.cut);
+    let fitted = context.output.fit_lines("list", output, lines);
     let mut output = fitted.text;
+    if cut {
+        _ = write!(
+            output,
+            "\n(Lines of more than {LINE} characters are cut here. Read the file to see more of them.)"
+        );
+    }
     if shown < all {
         _ = write!(
             output,
@@ -410,39 +421,53 @@ fn answer(plan: &Plan, found: &Findings, input: &Input, context: &ToolContext) -
     }
 }
 
-/// Writes matching lines by file; returns how many matches were written.
+/// Writes matching lines by file, all that are kept; returns how many matches may be shown, and on how
+/// many lines they stand.
 fn content(
     plan: &Plan,
     files: &[FileMatches],
     context: &ToolContext,
     output: &mut String,
-) -> usize {
-    let mut shown = 0;
-    for file in files {
-        if shown >= plan.most || file.lines.is_empty() {
-            continue;
+) -> (usize, usize) {
+    let (mut written, mut lines) = (0, 0);
+    // Where the limit was reached, in lines.
+    let mut shown = None;
+    for file in files.iter().filter(|file| !file.lines.is_empty()) {
+        if written >= plan.kept {
+            break;
+        }
+        if written >= plan.most {
+            shown = shown.or(Some(lines));
         }
         _ = writeln!(output, "{}", context.workspace.model_path(&file.path));
+        lines += 1;
         let mut last = None;
         for line in &file.lines {
-            if line.is_match && shown >= plan.most {
-                break;
+            if line.is_match && written >= plan.most {
+                shown = shown.or(Some(lines));
+                if written >= plan.kept {
+                    break;
+                }
             }
             if plan.before + plan.after > 0 && last.is_some_and(|last| line.number > last + 1) {
                 output.push_str("  --\n");
+                lines += 1;
             }
             last = Some(line.number);
             let sign = if line.is_match { ':' } else { '-' };
             _ = writeln!(output, "  {}{sign} {}", line.number, line.text);
-            shown += usize::from(line.is_match);
+            lines += 1;
+            written += usize::from(line.is_match);
         }
         output.push('\n');
+        lines += 1;
     }
     // a match across lines counts once, however many lines it has
     let all: u64 = files.iter().map(|file| file.count).sum();
-    if plan.multiline {
-        shown.min(all as usize)
+    let matches = if plan.multiline {
+        written.min(all as usize)
     } else {
-        shown
-    }
+        written
+    };
+    (matches.min(plan.most), shown.unwrap_or(usize::MAX))
 }

@@ -9,7 +9,7 @@ use tokio_util::sync::CancellationToken;
 use crate::tools::output::cut::at_char;
 
 /// Characters of a line that are shown.
-const LINE: usize = 500;
+pub(super) const LINE: usize = 500;
 
 /// A line of a result.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -17,6 +17,8 @@ pub(super) struct Line {
     pub number: u64,
     pub text: String,
     pub is_match: bool,
+    /// True if only its beginning is in `text`.
+    pub cut: bool,
 }
 
 /// What one file has.
@@ -64,6 +66,7 @@ impl Collector<'_> {
                 number,
                 text,
                 is_match,
+                cut: keep < line.len(),
             });
         }
     }

@@ -38,6 +38,22 @@ enum Form {
     Legacy(&'static Encoding),
 }
 
+impl Form {
+    /// The text of these bytes; none where the bytes are it.
+    fn read(self, body: &[u8]) -> Option<String> {
+        match self {
+            Self::Utf8 => None,
+            Self::BrokenUtf8 => Some(String::from_utf8_lossy(body).into_owned()),
+            Self::Utf16 { big_endian } => {
+                Some(utf16(body, big_endian).map(|(char, _)| char).collect())
+            }
+            Self::Legacy(encoding) => {
+                Some(encoding.decode_without_bom_handling(body).0.into_owned())
+            }
+        }
+    }
+}
+
 /// A text file.
 #[derive(Debug, Clone)]
 pub struct TextFile {
@@ -67,22 +83,37 @@ impl TextFile {
             Some(form) => form,
             None => detect(body).ok_or_else(|| not_text(&bytes))?,
         };
-        let decoded = match form {
-            Form::Utf8 => None,
-            Form::BrokenUtf8 => Some(String::from_utf8_lossy(body).into_owned()),
-            Form::Utf16 { big_endian } => {
-                Some(utf16(body, big_endian).map(|(char, _)| char).collect())
-            }
-            Form::Legacy(encoding) => {
-                Some(encoding.decode_without_bom_handling(body).0.into_owned())
-            }
-        };
+        let decoded = form.read(body);
         Ok(Self {
             bytes,
             mark,
             form,
             decoded,
         })
+    }
+
+    /// Other bytes of the same file, read as these were: a guess from the new bytes alone could be
+    /// another encoding.
+    #[must_use]
+    pub fn changed_to(&self, bytes: Vec<u8>) -> Self {
+        let mark = self.bytes.get(..self.mark).unwrap_or_default();
+        let mark = if bytes.starts_with(mark) {
+            self.mark
+        } else {
+            0
+        };
+        let body = bytes.get(mark..).unwrap_or_default();
+        let form = match self.form {
+            Form::Utf8 if std::str::from_utf8(body).is_err() => Form::BrokenUtf8,
+            form => form,
+        };
+        let decoded = form.read(body);
+        Self {
+            bytes,
+            mark,
+            form,
+            decoded,
+        }
     }
 
     /// The text without a byte order mark.

@@ -3,7 +3,8 @@
 //! A layout asks `Highlights::get`; what is not there yet is plain and noted as wanted. The loop
 //! calls `Worker::poll` after a frame: it starts the thread with the first piece of work, hands
 //! over what is wanted and takes results in. First use of a language can cost hundreds of
-//! milliseconds, which is why nothing of it happens on the UI's thread.
+//! milliseconds, which is why nothing of it happens on the UI's thread. Without the feature `highlight`
+//! there is `no_highlight` in its place.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -74,7 +75,7 @@ impl Highlights {
         language: &str,
         code: impl FnOnce() -> String,
     ) -> Option<Arc<Painted>> {
-        if language.is_empty() || !cfg!(feature = "highlight") {
+        if language.is_empty() {
             return None;
         }
         if let Some(done) = self.done.get(&key) {
@@ -116,7 +117,6 @@ type Wake = Arc<dyn Fn() + Send + Sync>;
 #[derive(Default)]
 pub struct Worker {
     wake: Option<Wake>,
-    #[cfg(feature = "highlight")]
     line: Option<thread::Line>,
 }
 
@@ -139,7 +139,6 @@ impl Worker {
 
     /// Hands over what is wanted, takes results in. True if there were any. `calm` says that no turn
     /// runs: more work is not to be expected soon, so what the work needed is let go of sooner.
-    #[cfg(feature = "highlight")]
     pub fn poll(&mut self, highlights: &mut Highlights, calm: bool) -> bool {
         let wanted = std::mem::take(highlights.wanted.get_mut());
         if self.line.is_none() && !wanted.is_empty() {
@@ -161,16 +160,8 @@ impl Worker {
         }
         news
     }
-
-    /// Without the `highlight` feature code is plain.
-    #[cfg(not(feature = "highlight"))]
-    pub fn poll(&mut self, highlights: &mut Highlights, _calm: bool) -> bool {
-        highlights.wanted.get_mut().clear();
-        false
-    }
 }
 
-#[cfg(feature = "highlight")]
 mod thread {
     //! The worker's thread and its two channels.
 

@@ -17,7 +17,6 @@ fn what_is_too_large_or_has_no_language_is_not_wanted() {
     assert!(highlights.wanted.borrow().is_empty());
 }
 
-#[cfg(feature = "highlight")]
 #[test]
 fn colours_come_from_the_worker_and_stay() {
     let (told, wait) = std::sync::mpsc::channel();

@@ -5,6 +5,10 @@
 
 pub mod cache;
 pub mod diff;
+#[cfg(feature = "highlight")]
+pub mod highlight;
+#[cfg(not(feature = "highlight"))]
+#[path = "no_highlight.rs"]
 pub mod highlight;
 pub mod intraline;
 pub mod link;

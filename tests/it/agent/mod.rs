@@ -9,6 +9,7 @@ mod grants;
 mod interrupt;
 mod loops;
 pub mod orders;
+mod orphans;
 mod replay;
 mod sandbox;
 mod subagents;

@@ -89,7 +89,7 @@ fn esc_twice_goes_back_to_an_earlier_prompt() {
     terminal.send("\x1b[A\r");
     terminal.shows("Conversation and files");
     terminal.send("\r");
-    let screen = terminal.shows("✓ a.txt   restored");
+    let screen = terminal.shows("a.txt   will be restored");
     assert!(screen.contains("Go back to before"), "{screen}");
     terminal.send("\r");
     terminal.shows_no("The second answer.");
