@@ -24,7 +24,7 @@ use crate::tools::registry::{ToolSettings, registry as build_tools};
 use crate::tools::workspace::{Places, Workspace};
 use crate::tui::composer::offers::Offers;
 use crate::web::Web;
-use confine::Confinement;
+pub use confine::Confinement;
 
 /// What the command line decided.
 #[derive(Debug, Clone, Default)]

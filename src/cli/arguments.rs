@@ -152,6 +152,10 @@ pub(super) struct Exec {
     /// answers, interrupts. Needs --json.
     #[arg(long, requires = "json")]
     pub(super) json_input: bool,
+    /// The answer must be JSON that fits the JSON Schema in this file; it is asked for once more if it
+    /// does not, then the run fails.
+    #[arg(long, value_name = "FILE", conflicts_with = "json_input")]
+    pub(super) output_schema: Option<PathBuf>,
 }
 
 /// `dunlin demo`

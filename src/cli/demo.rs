@@ -86,7 +86,7 @@ fn play(options: &Options, demo: &Demo) -> Result<u8, AppError> {
                 format: Format::Text,
                 orders: false,
             };
-            super::exec::start(&options, options.wishes(true), task, talk)?
+            super::exec::start(&options, options.wishes(true), task, talk, None)?
         }
     } else {
         interactive::run(&options, Some(PROMPT.to_owned()), true)

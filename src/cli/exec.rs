@@ -1,6 +1,7 @@
 //! `dunlin exec`: one task, no screen.
 
 use std::io::{IsTerminal, Read};
+use std::path::Path;
 use std::sync::mpsc;
 use std::time::Duration;
 
@@ -10,7 +11,7 @@ use super::arguments::{Exec, Options};
 use crate::agent::driver::Begin;
 use crate::app::{self, Ground, Wishes};
 use crate::error::AppError;
-use crate::headless::{self, Format, Talk, Task};
+use crate::headless::{self, Format, Schema, Talk, Task, Wanted};
 use crate::protocol::{PromptInput, link};
 use crate::session::Project;
 
@@ -31,6 +32,10 @@ pub(super) fn run(options: &Options, exec: Exec) -> u8 {
         format,
         orders: exec.json_input,
     };
+    let wanted = match exec.output_schema.as_deref().map(wanted).transpose() {
+        Ok(wanted) => wanted,
+        Err(error) => return refuse(format, &error),
+    };
     let prompt = if exec.json_input {
         exec.prompt.filter(|t| !t.trim().is_empty())
     } else {
@@ -38,7 +43,7 @@ pub(super) fn run(options: &Options, exec: Exec) -> u8 {
     };
     let task = match (prompt, options.newest || options.resume.is_some()) {
         (Some(text), _) => Task::Prompt(PromptInput {
-            text,
+            text: wanted.as_ref().map_or(text.clone(), |w| w.prompt(&text)),
             files: Vec::new(),
         }),
         (None, _) if exec.json_input => Task::Wait,
@@ -48,10 +53,26 @@ pub(super) fn run(options: &Options, exec: Exec) -> u8 {
             return refuse(format, &AppError::usage("There is no prompt.", hint));
         }
     };
-    match start(options, wishes, task, talk) {
+    match start(options, wishes, task, talk, wanted) {
         Ok(code) => code,
         Err(error) => refuse(format, &error),
     }
+}
+
+/// What the answer must be, by the schema in this file.
+fn wanted(file: &Path) -> Result<Wanted, AppError> {
+    let text = std::fs::read_to_string(file).map_err(|e| {
+        let message = format!("The schema {} cannot be read: {e}.", file.display());
+        AppError::usage(
+            message,
+            "Name a file that holds a JSON Schema with --output-schema.",
+        )
+    })?;
+    let schema = Schema::read(&text).map_err(|sentence| {
+        let message = format!("The schema {} can't be used. {sentence}", file.display());
+        AppError::usage(message, "docs/exec-json.md says what is understood.")
+    })?;
+    Ok(Wanted::new(schema))
 }
 
 /// Runs a task headless in the current process.
@@ -60,6 +81,7 @@ pub(super) fn start(
     wishes: Wishes,
     task: Task,
     talk: Talk,
+    wanted: Option<Wanted>,
 ) -> Result<u8, AppError> {
     let ground = app::ground(&wishes)?;
     let begin = options.begin(&ground)?;
@@ -75,7 +97,7 @@ pub(super) fn start(
     let (outbox, inbox) = link::events();
     let ended = runtime.block_on(async move {
         let agent = tokio::spawn(app::run_agent(ground, wishes, begin, (receiver, outbox)));
-        let ended = headless::run(task, talk, ops, inbox, super::for_terminal).await;
+        let ended = headless::run(task, talk, (ops, inbox), super::for_terminal, wanted).await;
         // The agent has drained the writer when it says `Closed`; a second Ctrl-C does not wait.
         if !ended.hurried {
             drop(agent.await);

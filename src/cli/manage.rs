@@ -6,16 +6,19 @@ mod models;
 mod replay;
 mod sessions;
 
+use std::path::Path;
+
 use clap::CommandFactory;
 
 use super::arguments::{Arguments, Command, Options, Permissions, Sessions};
 use super::{fail, print};
-use crate::app::{self, Ground};
+use crate::app::{self, Confinement, Ground};
 use crate::config::explain::{explain, explain_json};
 use crate::config::grants::Grants;
-use crate::config::{load, schema, trust};
+use crate::config::{load, paths, schema, skills, trust};
 use crate::error::AppError;
 use crate::headless::exit;
+use crate::permission::{self, Checked, Place, Sight};
 
 type Outcome = Result<u8, AppError>;
 
@@ -61,38 +64,7 @@ fn permissions(options: &Options, what: Permissions) -> Outcome {
     let ground = ground(options)?;
     match what {
         Permissions::Check { rules, command } => {
-            let rules = match rules {
-                Some(file) => Some(std::fs::read_to_string(&file).map_err(|e| {
-                    let message = format!("{} cannot be read: {e}.", file.display());
-                    AppError::usage(message, "Name a TOML file with --rules.")
-                })?),
-                None => None,
-            };
-            let line = crate::permission::command_line(&command);
-            let place = crate::permission::Place {
-                worktree: ground.worktree.clone(),
-                temp: crate::permission::Place::passing(&[std::env::temp_dir()], &ground.worktree),
-                home: ground.paths.home.clone(),
-                resolve: Some(std::sync::Arc::new(crate::config::paths::resolve)),
-                ..crate::permission::Place::default()
-            };
-            let mode = ground.config.mode;
-            let grants = Grants::new(&ground.worktree, &ground.paths.data_dir);
-            let rules = match &rules {
-                Some(text) => Ok(text.as_str()),
-                None => {
-                    let stored = grants.layer(ground.trusted).ok();
-                    Err(ground
-                        .config
-                        .permission
-                        .iter()
-                        .cloned()
-                        .chain(stored)
-                        .collect())
-                }
-            };
-            let checked = crate::permission::check(rules, &line, place, mode)
-                .map_err(|sentence| AppError::usage(sentence, ""))?;
+            let checked = check(&ground, rules.as_deref(), &command)?;
             print(checked.word);
             for line in checked.lines {
                 print(format_args!("  {line}"));
@@ -110,6 +82,43 @@ fn permissions(options: &Options, what: Permissions) -> Outcome {
         }
     }
     Ok(exit::DONE)
+}
+
+/// Judges as a session in this folder would: with a rules file by it alone, else by the configuration
+/// and what was granted.
+fn check(ground: &Ground, rules: Option<&Path>, command: &[String]) -> Result<Checked, AppError> {
+    let config = &ground.config;
+    let mut layers = Vec::new();
+    if let Some(file) = rules {
+        let text = std::fs::read_to_string(file).map_err(|e| {
+            let message = format!("{} cannot be read: {e}.", file.display());
+            AppError::usage(message, "Name a TOML file with --rules.")
+        })?;
+        let layer = permission::layer(&text).map_err(|sentence| AppError::usage(sentence, ""))?;
+        layers.push(layer);
+    } else {
+        layers.extend(config.permission.iter().cloned());
+        let grants = Grants::new(&ground.worktree, &ground.paths.data_dir);
+        layers.extend(grants.layer(ground.trusted));
+    }
+    let real = |path: &Path| paths::resolve(path);
+    let place = Place {
+        worktree: real(&ground.worktree),
+        temp: vec![real(&std::env::temp_dir())],
+        readable: skills::folders(&ground.paths.config_dir, &ground.worktree, ground.trusted),
+        writable: config.sandbox.writable.clone(),
+        home: real(&ground.paths.home),
+        sandboxed: Confinement::choose(&config.sandbox, &ground.worktree, &ground.paths).is_on(),
+        sight: Some(Sight::of_disk()),
+    };
+    let line = permission::command_line(command);
+    Ok(permission::check(
+        layers,
+        &line,
+        place,
+        &real(&ground.folder),
+        config.mode,
+    ))
 }
 
 fn configuration(options: &Options, wanted_schema: bool, (json, changed): (bool, bool)) -> Outcome {

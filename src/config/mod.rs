@@ -25,6 +25,7 @@ pub mod markdown;
 pub mod paths;
 pub mod rules;
 pub mod schema;
+pub mod sight;
 pub mod skills;
 pub mod trust;
 pub mod used;

@@ -4,14 +4,19 @@
 //! refused, and the exit code says so (docs/exec-json.md). With `--json-input` the one who started it
 //! steers it by orders on standard input, and answers questions there.
 
+mod answer;
 mod json;
 mod orders;
+mod schema;
 mod text;
 
 use std::io::{self, IsTerminal, Write};
 
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
+use self::answer::Outcome;
+pub use self::answer::Wanted;
+pub use self::schema::Schema;
 use crate::protocol::link::{Inbox, OpSender};
 use crate::protocol::{
     Answer, AskId, Delivery, Event, Fault, FaultKind, Finish, Op, PromptInput, QueueState,
@@ -95,19 +100,20 @@ impl Ended {
     }
 }
 
-/// Runs one task and everything queued behind it. With orders it runs until standard input has ended
-/// and nothing is left to do. `clean` is what text goes through on its way to a terminal.
-pub async fn run(task: Task, talk: Talk, ops: OpSender, mut events: Inbox, clean: Clean) -> Ended {
-    let mut printer: Box<dyn Printer + Send> = match talk.format {
-        Format::Text => {
-            let (out, err) = (io::stdout(), io::stderr());
-            let terminal = out.is_terminal();
-            Box::new(text::TextPrinter::new(out, err, clean, terminal))
-        }
-        Format::Json => Box::new(json::JsonPrinter::new(io::stdout())),
-    };
+/// Runs one task and everything queued behind it. With orders it runs until
+/// standard input has ended and nothing is left to do. `clean` is what text goes through on its way to
+/// a terminal; `wanted` is what the answer must be, if that matters.
+pub async fn run(
+    task: Task,
+    talk: Talk,
+    (ops, mut events): (OpSender, Inbox),
+    clean: Clean,
+    wanted: Option<Wanted>,
+) -> Ended {
+    let mut printer = printer(talk.format, clean, wanted.is_some());
     let mut orders = talk.orders.then(|| orders::listen(io::stdin()));
     let mut run = Run::new(task, talk, ops);
+    run.wanted = wanted;
     let Ok(mut stops) = Stops::new() else {
         return Ended::calmly(exit::ERROR);
     };
@@ -141,11 +147,11 @@ pub async fn run(task: Task, talk: Talk, ops: OpSender, mut events: Inbox, clean
             if is_last {
                 drop(run.ops.send(Op::Close));
             }
+            if let Some(error) = run.complaint.take() {
+                drop(printer.event(&Event::Error { error }));
+            }
             // What another process does in that session is not the answer to what was asked here.
             if run.refused && event != Event::Closed {
-                if let Some(error) = run.complaint.take() {
-                    drop(printer.event(&Event::Error { error }));
-                }
                 continue;
             }
             // What the last step changed may become known after its turn: the end is printed last.
@@ -166,6 +172,19 @@ pub async fn run(task: Task, talk: Talk, ops: OpSender, mut events: Inbox, clean
                 return Ended::calmly(exit::ERROR);
             }
         }
+    }
+}
+
+fn printer(format: Format, clean: Clean, bare: bool) -> Box<dyn Printer + Send> {
+    match format {
+        Format::Text => {
+            let (out, err) = (io::stdout(), io::stderr());
+            let terminal = out.is_terminal();
+            let mut printer = text::TextPrinter::new(out, err, clean, terminal);
+            printer.bare = bare;
+            Box::new(printer)
+        }
+        Format::Json => Box::new(json::JsonPrinter::new(io::stdout())),
     }
 }
 
@@ -235,6 +254,8 @@ struct Run {
     /// Nothing can be done: why is said once, then nothing but the end.
     complaint: Option<Fault>,
     refused: bool,
+    /// What the answer must be.
+    wanted: Option<Wanted>,
 }
 
 impl Run {
@@ -262,6 +283,7 @@ impl Run {
             asks: Vec::new(),
             complaint: None,
             refused: false,
+            wanted: None,
         }
     }
 
@@ -309,6 +331,9 @@ impl Run {
 
     /// Follows the session; true when there is nothing left to do.
     fn follow(&mut self, event: &Event) -> bool {
+        if let Some(wanted) = &mut self.wanted {
+            wanted.follow(event);
+        }
         match event {
             Event::SessionStarted {
                 session,
@@ -387,6 +412,9 @@ impl Run {
                     self.code = exit::INTERRUPTED;
                     return true;
                 }
+                if *reason == TurnEnd::Done && self.asks_again() {
+                    return false;
+                }
                 if !self.orders {
                     return self.is_over(*reason);
                 }
@@ -416,6 +444,27 @@ impl Run {
             drop(self.ops.send(Op::ListModels));
         }
         false
+    }
+
+    /// The turn is done: an answer that is not what was wanted is asked for once more.
+    fn asks_again(&mut self) -> bool {
+        match self.wanted.as_mut().map(Wanted::judge) {
+            None | Some(Outcome::Fits) => false,
+            Some(Outcome::Again(text)) => {
+                let input = PromptInput {
+                    text,
+                    files: Vec::new(),
+                };
+                let delivery = Delivery::Guidance;
+                self.running = self.ops.send(Op::Prompt { input, delivery }).is_ok();
+                self.running
+            }
+            Some(Outcome::Wrong(fault)) => {
+                self.code = exit::ERROR;
+                self.complaint = Some(fault);
+                false
+            }
+        }
     }
 
     /// Nothing runs, nothing is about to, and no order can come.

@@ -6,6 +6,7 @@
 use std::collections::HashSet;
 use std::io::{self, Write};
 
+use super::answer::unfenced;
 use super::{Clean, Printer};
 use crate::protocol::{
     AskBody, Event, MessageId, NoticeLevel, Part, PartBody, PartId, Role, ToolState,
@@ -20,6 +21,8 @@ pub(super) struct TextPrinter<O, E> {
     clean: Clean,
     /// True if the answer goes to a terminal.
     terminal: bool,
+    /// True if a code fence around the answer is left out.
+    pub(super) bare: bool,
     /// Messages of the assistant that are no summaries.
     said: HashSet<MessageId>,
     /// Texts of the newest message, by part, in order.
@@ -36,6 +39,7 @@ impl<O: Write, E: Write> TextPrinter<O, E> {
             err,
             clean,
             terminal,
+            bare: false,
             said: HashSet::new(),
             texts: Vec::new(),
             newest: None,
@@ -177,7 +181,11 @@ impl<O: Write, E: Write> Printer for TextPrinter<O, E> {
             .collect();
         let answer = texts.join("\n");
         if !answer.trim().is_empty() {
-            let answer = answer.trim_end();
+            let answer = if self.bare {
+                unfenced(&answer)
+            } else {
+                answer.trim_end()
+            };
             if self.terminal {
                 writeln!(self.out, "{}", (self.clean)(answer))?;
             } else {

@@ -1,5 +1,7 @@
 //! `dunlin permissions check [--rules FILE] -- COMMAND`: the judge's decision, explained line by line.
 
+use std::path::Path;
+
 use super::judge::Judge;
 use super::place::Place;
 use super::request::{Request, Verdict, What};
@@ -16,45 +18,42 @@ pub struct Checked {
     pub lines: Vec<String>,
 }
 
-/// Decides on a command line run in the worktree's root. `rules` is the text of a rules file (every
-/// form of `config::rules`), taken as the user's and alone; without it the layers that hold decide. The
-/// error is one sentence per wrong line.
+/// The text of a rules file (every form of `config::rules`) as the user's layer; the error is one
+/// sentence per wrong line.
+pub fn layer(text: &str) -> Result<RuleLayer, String> {
+    let rules = rules::read_file(text).map_err(|bad| {
+        let lines: Vec<String> = bad
+            .iter()
+            .map(|b| match b.line {
+                0 => format!("The rules can't be read: {}.", b.message),
+                line => format!("The rules can't be read, line {line}: {}.", b.message),
+            })
+            .collect();
+        lines.join("\n")
+    })?;
+    Ok(RuleLayer {
+        owner: "user".to_owned(),
+        rules,
+    })
+}
+
+/// Decides on a command line run in this folder by these layers of rules.
 pub fn check(
-    rules: Result<&str, Vec<RuleLayer>>,
+    layers: Vec<RuleLayer>,
     command: &str,
     place: Place,
+    cwd: &Path,
     mode: Mode,
-) -> Result<Checked, String> {
-    let mut layers = Vec::new();
-    match rules {
-        Err(holding) => layers = holding,
-        Ok(text) => {
-            let rules = rules::read_file(text).map_err(|bad| {
-                let lines: Vec<String> = bad
-                    .iter()
-                    .map(|b| match b.line {
-                        0 => format!("The rules can't be read: {}.", b.message),
-                        line => format!("The rules can't be read, line {line}: {}.", b.message),
-                    })
-                    .collect();
-                lines.join("\n")
-            })?;
-            layers.push(RuleLayer {
-                owner: "user".to_owned(),
-                rules,
-            });
-        }
-    }
-    let cwd = place.worktree.clone();
+) -> Checked {
     let judge = Judge::new(layers, mode, place);
-    Ok(explain(&judge.decide(&Request {
+    explain(&judge.decide(&Request {
         tool: "bash".to_owned(),
         what: What::Command {
             command: command.to_owned(),
-            cwd,
+            cwd: cwd.to_owned(),
         },
         can_write: true,
-    })))
+    }))
 }
 
 fn explain(verdict: &Verdict) -> Checked {

@@ -89,6 +89,12 @@ impl Judge {
         matches!(self.mode, Mode::Auto) && self.place.sandboxed
     }
 
+    /// True if this path may be written without being outside: in the worktree and, where the sandbox
+    /// would let a command do it unasked, in a folder for temporary files.
+    fn writes_inside(&self, path: &Path) -> bool {
+        self.place.writes_inside(path) || self.contained() && self.place.in_temp(path)
+    }
+
     fn read(&self, tool: &str, path: &Path) -> Verdict {
         let shown = self.place.show(path);
         let ruling = self.ruling(&[tool, "read"], &|p| matches_path(p, path, &self.place));
@@ -141,7 +147,7 @@ impl Judge {
                 why: plan_sentence(&format!("{shown} was not written")),
             };
         }
-        let outside = !self.place.writes_inside(path);
+        let outside = !self.writes_inside(path);
         let protected = self.place.is_protected(path);
         let secret = secret::is_secret(path);
         let mut ask = AskDetail {
@@ -301,3 +307,7 @@ fn offered_url(url: &str) -> Option<String> {
 #[cfg(test)]
 #[path = "judge_tests.rs"]
 mod tests;
+
+#[cfg(test)]
+#[path = "judge_holes_tests.rs"]
+mod holes_tests;

@@ -6,6 +6,7 @@ use super::*;
 use crate::config::rules;
 use crate::config::used::Rule;
 use crate::config::used::RuleAction;
+use crate::permission::place::Sight;
 use proptest::prelude::*;
 
 fn place() -> Place {
@@ -416,63 +417,6 @@ fn lines_that_only_read_run_without_asking() {
 }
 
 #[test]
-fn lines_that_run_or_read_what_nobody_sees_ask() {
-    let lines = [
-        "test -v 'a[$(touch x)]'",
-        "read x < inj.txt; echo $((x))",
-        "read x < inj.txt; [[ $x -eq 0 ]]",
-        "while read l; do [[ $l -gt 3 ]] && echo big; done < inj.txt",
-        "read 'a[$(touch x)]' < a.txt",
-        "mapfile arr <inj.txt; echo $((arr[0]))",
-        "x=$(cat inj.txt); echo $((x))",
-        "x=$(cat inj.txt); [[ x -gt 1 ]]",
-        "printf '%s' $((`cat inj.txt`))",
-        "echo ${y[$(cat inj.txt)]}",
-        "RANDOM='a[$(touch x)]'; ls",
-        "declare -i i; read i < inj.txt",
-        "hash -p ./evil ls; ls",
-        "jobs -x touch x",
-        "git --git-dir=sub status",
-        "git --git-dir sub log",
-        "sort --o sorted a.txt",
-        "sort --out=sorted a.txt",
-        "file -C -m a.txt",
-        "file --compile -m a.txt",
-        "xxd a.txt out",
-        "tar tfI x.tar ./evil",
-        "cloc --out=x .",
-        "scc -o x",
-        "jq -n env",
-        "jq -n '$ENV'",
-        "jq -L lib 'import \"x\" as x; .' a.json",
-        "find -L . -name passwd",
-        "find . -follow -name passwd",
-        "grep -R root: .",
-        "grep --dereference-rec root: .",
-        "rg --follow root .",
-        "date -f /etc/passwd",
-        "du --files0-from=/etc/x",
-        "wc --files0-from=/etc/x",
-        "echo hi > /tmp/x",
-    ];
-    let wrong: Vec<&str> = lines
-        .into_iter()
-        .filter(|line| verdict(Mode::Ask, "", line).word() != "ask")
-        .collect();
-    assert!(wrong.is_empty(), "{wrong:#?}");
-    for line in [
-        "echo $((1 + 2))",
-        "if [[ -n $(git status) ]]; then ls; fi",
-        "jq .a a.json",
-        "xxd a.txt",
-        "tar tf x.tar",
-    ] {
-        let v = verdict(Mode::Ask, "", line);
-        assert_eq!(v.word(), "allow", "{line}: {}", v.why());
-    }
-}
-
-#[test]
 fn every_other_line_asks() {
     let wrong: Vec<String> = ASKED
         .iter()
@@ -605,7 +549,7 @@ fn an_allowing_rule_covers_its_command_and_nothing_more() {
         ("cargo build", "ask"),
         ("cargo test; cargo build", "ask"),
         ("cargo test > out", "ask"),
-        ("cargo test > /tmp/out", "allow"),
+        ("cargo test > /tmp/out", "ask"),
         ("cargo test $(cargo build)", "ask"),
         ("sudo cargo test", "ask"),
         ("PATH=. cargo test", "allow"),
@@ -957,13 +901,18 @@ fn files_addresses_and_tools_are_judged() {
 #[test]
 fn links_out_of_the_worktree_are_followed() {
     let mut place = place();
-    place.resolve = Some(std::sync::Arc::new(|path| {
-        if path == Path::new("/home/u/w/link") {
-            PathBuf::from("/etc/passwd")
-        } else {
-            path.to_owned()
-        }
-    }));
+    place.sight = Some(Sight {
+        resolve: |path| {
+            if path == Path::new("/home/u/w/link") {
+                PathBuf::from("/etc/passwd")
+            } else {
+                path.to_owned()
+            }
+        },
+        entries: |_| Some(Vec::new()),
+        exists: |_| true,
+        git_link: |_| None,
+    });
     let judge = Judge::new(Vec::new(), Mode::Ask, place);
     assert_eq!(judge.decide(&run("cat link")).word(), "ask");
     assert_eq!(judge.decide(&run("cat other")).word(), "allow");
@@ -1098,4 +1047,6 @@ fn a_redirect_into_a_worktree_that_lies_in_a_temporary_folder_asks() {
     };
     assert_eq!(ask("echo x >> log"), "ask");
     assert_eq!(ask("echo x > /tmp/other"), "ask");
+    assert_eq!(ask("cat ../x"), "ask");
+    assert_eq!(ask("cd .. && cat x"), "ask");
 }

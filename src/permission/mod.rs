@@ -1,5 +1,5 @@
-//! May it run? Pure: no I/O, no clock; paths arrive resolved, or are resolved by a function that the
-//! caller passes in.
+//! May it run? Pure: no I/O, no clock; paths arrive resolved, and the disk is seen only through the
+//! functions that the caller passes in (`Sight`).
 //!
 //! ```text
 //! command ─▶ shell (grammar: simple commands, words) ─▶ effect (what each would do) ─┐
@@ -20,7 +20,7 @@ pub mod request;
 pub mod secret;
 pub mod shell;
 
-pub use check::{Checked, check, command_line};
+pub use check::{Checked, check, command_line, layer};
 pub use judge::Judge;
-pub use place::Place;
+pub use place::{Place, Sight};
 pub use request::{AskDetail, Request, Verdict, What};

@@ -1,21 +1,49 @@
 //! Where a session works: which paths are inside, which are outside, how a typed path is resolved.
 //!
-//! Paths are compared by their names. Links are followed only by the function that the caller passes
-//! in (`Place::resolve`); without one, `..` and `.` are taken out and that is all.
+//! Paths are compared by their names. What is on the disk is known only through the functions that
+//! the caller passes in (`Place::sight`); without them, `..` and `.` are taken out and that is all.
 
-use std::fmt;
 use std::path::{Component, Path, PathBuf};
-use std::sync::Arc;
 
-/// Follows links, as far as the path exists.
-pub type Resolve = Arc<dyn Fn(&Path) -> PathBuf + Send + Sync>;
+pub use crate::config::sight::Kind;
+
+/// A name in a folder, and what it is.
+pub type Entry = (String, Kind);
+
+/// How the judge sees the disk: functions that only look.
+#[derive(Debug, Clone, Copy)]
+pub struct Sight {
+    /// Follows links, as far as the path exists.
+    pub resolve: fn(&Path) -> PathBuf,
+    /// Names in a folder with what they are; empty if it is none, none if they cannot be told (too
+    /// many, or a name that is no text).
+    pub entries: fn(&Path) -> Option<Vec<Entry>>,
+    /// True if something is there.
+    pub exists: fn(&Path) -> bool,
+    /// The folder that a `.git` file names; none if it is no such file.
+    pub git_link: fn(&Path) -> Option<PathBuf>,
+}
+
+impl Sight {
+    /// The sight of the real disk.
+    pub const fn of_disk() -> Self {
+        Self {
+            resolve: crate::config::paths::resolve,
+            entries: crate::config::sight::entries,
+            exists: crate::config::sight::exists,
+            git_link: crate::config::sight::git_link,
+        }
+    }
+}
 
 /// The surroundings of a session.
-#[derive(Clone, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct Place {
     /// The worktree's root, resolved.
     pub worktree: PathBuf,
-    /// Folders for temporary files, resolved; reading and writing there is like in the worktree.
+    /// Folders for temporary files, resolved. Reading there is like in the worktree, writing only where
+    /// the sandbox stands guard. One that the worktree lies in is a folder like any other: what is
+    /// beside the worktree is outside.
     pub temp: Vec<PathBuf>,
     /// Folders that may be read without asking: full outputs, skills.
     pub readable: Vec<PathBuf>,
@@ -25,22 +53,8 @@ pub struct Place {
     pub home: PathBuf,
     /// True if commands run in the sandbox.
     pub sandboxed: bool,
-    /// Follows links; none for a purely lexical judgement.
-    pub resolve: Option<Resolve>,
-}
-
-impl fmt::Debug for Place {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Place")
-            .field("worktree", &self.worktree)
-            .field("temp", &self.temp)
-            .field("readable", &self.readable)
-            .field("writable", &self.writable)
-            .field("home", &self.home)
-            .field("sandboxed", &self.sandboxed)
-            .field("resolve", &self.resolve.is_some())
-            .finish()
-    }
+    /// Looks at the disk; none for a purely lexical judgement.
+    pub sight: Option<Sight>,
 }
 
 /// Devices that hold nothing.
@@ -57,34 +71,36 @@ const HARMLESS: &[&str] = &[
 ];
 
 impl Place {
-    /// The folders for temporary files that count as inside: one that holds the worktree itself does
-    /// not, or whatever lies beside the worktree would.
-    pub fn passing(temp: &[PathBuf], worktree: &Path) -> Vec<PathBuf> {
-        let around = |folder: &&PathBuf| worktree.starts_with(folder);
-        let passing = temp.iter().filter(|folder| !around(folder));
-        passing.cloned().collect()
-    }
-
     /// A typed path as the kernel would see it from `cwd`.
     pub fn absolute(&self, cwd: &Path, typed: &str) -> PathBuf {
-        let path = normal(&cwd.join(typed));
-        self.resolve.as_ref().map_or(path.clone(), |r| r(&path))
+        self.real(&normal(&cwd.join(typed)))
+    }
+
+    /// A path with its links followed.
+    pub fn real(&self, path: &Path) -> PathBuf {
+        self.sight
+            .map_or_else(|| path.to_owned(), |sight| (sight.resolve)(path))
     }
 
     /// True if this path may be read without being outside.
     pub fn reads_inside(&self, path: &Path) -> bool {
-        self.writes_inside(path) || self.readable.iter().any(|dir| path.starts_with(dir))
+        self.writes_inside(path)
+            || self.in_temp(path)
+            || self.readable.iter().any(|dir| path.starts_with(dir))
+    }
+
+    /// True below a folder for temporary files that the worktree does not lie in.
+    pub fn in_temp(&self, path: &Path) -> bool {
+        self.temp
+            .iter()
+            .any(|dir| path.starts_with(dir) && !self.worktree.starts_with(dir))
     }
 
     /// True if this path may be written without being outside.
     pub fn writes_inside(&self, path: &Path) -> bool {
         is_device(path)
             || self.in_worktree(path)
-            || self
-                .temp
-                .iter()
-                .chain(&self.writable)
-                .any(|dir| path.starts_with(dir))
+            || self.writable.iter().any(|dir| path.starts_with(dir))
     }
 
     /// True below the worktree (or at its root).
@@ -161,20 +177,38 @@ mod tests {
         assert!(inside("a.rs") && inside("../b") && inside("/tmp/x") && inside("/data/out/1"));
         assert!(!inside("../../x") && !inside("/h/u/w2") && !inside("/tmp/../etc/passwd"));
         assert!(!place.writes_inside(Path::new("/data/out/1")));
+        assert!(!place.writes_inside(Path::new("/tmp/x")));
         assert!(place.is_protected(Path::new("/h/u/w/.git/hooks/pre-commit")));
         assert!(!place.is_protected(Path::new("/h/u/w/.gitignore")));
     }
 
     #[test]
+    fn what_is_beside_a_worktree_in_a_temporary_folder_is_outside() {
+        let place = Place {
+            worktree: PathBuf::from("/tmp/run/w"),
+            temp: vec![PathBuf::from("/tmp"), PathBuf::from("/var/tmp")],
+            ..Place::default()
+        };
+        let inside = |path: &str| place.reads_inside(Path::new(path));
+        assert!(inside("/tmp/run/w/a") && inside("/var/tmp/x"));
+        assert!(!inside("/tmp/run/x") && !inside("/tmp/y"));
+    }
+
+    #[test]
     fn links_are_followed_by_the_caller() {
         let mut place = place();
-        place.resolve = Some(Arc::new(|path| {
-            if path.starts_with("/h/u/w/link") {
-                PathBuf::from("/etc/passwd")
-            } else {
-                path.to_owned()
-            }
-        }));
+        place.sight = Some(Sight {
+            resolve: |path| {
+                if path.starts_with("/h/u/w/link") {
+                    PathBuf::from("/etc/passwd")
+                } else {
+                    path.to_owned()
+                }
+            },
+            entries: |_| None,
+            exists: |_| false,
+            git_link: |_| None,
+        });
         assert!(!place.reads_inside(&place.absolute(Path::new("/h/u/w"), "link/x")));
     }
 

@@ -8,6 +8,7 @@ use std::ffi::{OsStr, OsString};
 use std::path::{Component, Path, PathBuf};
 
 mod secret;
+pub mod spelled;
 
 /// A chain of more links than this is a loop (the kernel's own limit).
 const MAX_LINKS: usize = 40;
@@ -84,7 +85,8 @@ impl Workspace {
     }
 
     /// The path that a model means: relative to `cwd`, with `~`, `..` and links resolved, also when
-    /// its last components do not exist. The error is a sentence for the model.
+    /// its last components do not exist; `$'…'` spells a name that no line can hold. The error is a
+    /// sentence for the model.
     pub fn resolve(&self, model_path: &str) -> Result<PathBuf, String> {
         let path = model_path.trim();
         if path.is_empty() {
@@ -96,6 +98,9 @@ impl Workspace {
                 path.replace('\0', "\u{2400}")
             ));
         }
+        if let Some(odd) = spelled::read(path) {
+            return follow(self.cwd.clone(), &odd).map_err(|_loop| too_many_links(path));
+        }
         let (start, rest) = match path.strip_prefix('~') {
             Some(rest) if rest.is_empty() || rest.starts_with('/') => {
                 let home = self.home().ok_or_else(|| {
@@ -105,9 +110,7 @@ impl Workspace {
             }
             _ => (self.cwd.clone(), path),
         };
-        follow(start, Path::new(rest)).map_err(|_loop| {
-            format!("`{path}` leads through more than {MAX_LINKS} symbolic links, probably in a circle; use another path.")
-        })
+        follow(start, Path::new(rest)).map_err(|_loop| too_many_links(path))
     }
 
     /// True for the worktree and what is below it. `path` must be resolved.
@@ -137,12 +140,12 @@ impl Workspace {
             return if inside.as_os_str().is_empty() {
                 ".".to_owned()
             } else {
-                inside.to_string_lossy().into_owned()
+                spelled::path(inside)
             };
         }
         match self.home().map(|home| path.strip_prefix(home)) {
-            Some(Ok(below)) => Path::new("~").join(below).to_string_lossy().into_owned(),
-            _ => path.to_string_lossy().into_owned(),
+            Some(Ok(below)) => spelled::path(&Path::new("~").join(below)),
+            _ => spelled::path(path),
         }
     }
 
@@ -150,10 +153,16 @@ impl Workspace {
     pub fn model_path(&self, path: &Path) -> String {
         match path.strip_prefix(&self.cwd) {
             Ok(below) if below.as_os_str().is_empty() => ".".to_owned(),
-            Ok(below) => below.to_string_lossy().into_owned(),
-            Err(_elsewhere) => path.to_string_lossy().into_owned(),
+            Ok(below) => spelled::path(below),
+            Err(_elsewhere) => spelled::path(path),
         }
     }
+}
+
+fn too_many_links(path: &str) -> String {
+    format!(
+        "`{path}` leads through more than {MAX_LINKS} symbolic links, probably in a circle; use another path."
+    )
 }
 
 /// Too many links.

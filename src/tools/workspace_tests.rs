@@ -201,3 +201,19 @@ fn places_are_told_apart() {
     assert!(!home.space.is_output(&resolve("../outside")));
     assert!(home.space.is_temp(&resolve("../temp/x")));
 }
+
+#[test]
+#[cfg(unix)]
+fn names_that_no_line_can_hold_are_spelled_and_found_again() {
+    use std::os::unix::ffi::OsStrExt;
+    let home = home();
+    for name in [&b"new\nline.txt"[..], b"bad\xff.txt", b"tab\tand 'quote'"] {
+        let path = home.space.cwd().join(OsStr::from_bytes(name));
+        let told = home.space.model_path(&path);
+        assert!(!told.contains(char::is_control), "{told:?}");
+        assert_eq!(home.space.resolve(&told), Ok(path.clone()), "{told}");
+        assert!(home.space.display(&path).contains("$'"), "{told}");
+    }
+    let below = home.space.resolve("$'a/../../x\\n'").expect("a path");
+    assert!(!home.space.is_inside(&below), "dots lead out of it as well");
+}

@@ -121,16 +121,18 @@ impl Agent {
             if let Ok(used) = project.disk_use() {
                 let own = used.sessions.iter().find(|(id, _)| *id == session);
                 let all: u64 = used.sessions.iter().map(|(_, bytes)| bytes).sum();
-                facts.push((
-                    "store".to_owned(),
-                    format!(
-                        "{} for this session, {} for all {} of this project, {} for pictures and documents",
-                        size(own.map_or(0, |(_, bytes)| *bytes)),
-                        size(all),
-                        used.sessions.len(),
-                        size(used.blobs)
-                    ),
-                ));
+                let mut store = vec![format!(
+                    "{} for this session",
+                    size(own.map_or(0, |(_, bytes)| *bytes))
+                )];
+                if used.sessions.len() > 1 {
+                    let count = used.sessions.len();
+                    store.push(format!("{} for all {count} of this project", size(all)));
+                }
+                if used.blobs > 0 {
+                    store.push(format!("{} for pictures and documents", size(used.blobs)));
+                }
+                facts.push(("store".to_owned(), store.join(", ")));
                 facts.push((
                     "snapshots".to_owned(),
                     format!("{snapshots}, {}", size(used.snapshots)),

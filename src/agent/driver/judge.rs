@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::Agent;
 use crate::agent::input::{Input, Judgement};
 use crate::config::used::{Rule, RuleAction, RuleLayer};
-use crate::permission::{AskDetail, Judge, Place, Request, Verdict, What};
+use crate::permission::{AskDetail, Judge, Place, Request, Sight, Verdict, What};
 use crate::protocol::{AskBody, Event, GrantScope, NoticeLevel, PartId};
 use crate::session::{Commit, Record};
 use crate::tools::{Access, Need};
@@ -121,12 +121,12 @@ impl Agent {
         readable.extend(self.ports.readable.iter().cloned());
         Place {
             worktree: workspace.root().to_owned(),
-            temp: Place::passing(workspace.temp(), workspace.root()),
+            temp: workspace.temp().to_vec(),
             readable,
             writable: self.ports.config.sandbox.writable.clone(),
             home: self.ports.paths.home.clone(),
             sandboxed: self.ports.sandboxed,
-            resolve: Some(Arc::new(crate::config::paths::resolve)),
+            sight: Some(Sight::of_disk()),
         }
     }
 

@@ -83,11 +83,21 @@ pub(super) struct Event<'a> {
 
 /// What each wire implements. Nothing is called after `Out` has a failure but `end`.
 pub(super) trait WireDecoder {
-    /// Takes an event. Errors if its data is no JSON.
-    fn event(&mut self, event: Event<'_>, out: &mut Out) -> Result<(), serde_json::Error>;
+    /// Takes one of the frequent events, read without building a tree; false if it is none of them,
+    /// and nothing was done.
+    fn frequent(&mut self, event: Event<'_>, out: &mut Out) -> bool;
 
-    /// Takes an event that was read already; `name` is its `event:` line.
+    /// Takes an event that was read as a tree; `name` is its `event:` line.
     fn value(&mut self, name: Option<&str>, value: &Value, out: &mut Out);
+
+    /// Takes an event. Errors if its data is no JSON.
+    fn event(&mut self, event: Event<'_>, out: &mut Out) -> Result<(), serde_json::Error> {
+        if !self.frequent(event, out) {
+            let value: Value = serde_json::from_str(event.data)?;
+            self.value(event.name, &value, out);
+        }
+        Ok(())
+    }
 
     /// Takes the whole answer of a server that does not stream.
     fn whole(&mut self, body: Value, out: &mut Out);
@@ -227,11 +237,8 @@ impl Decoder {
                         name: frame.event,
                         data: frame.data.trim(),
                     };
-                    if event.data == "[DONE]" {
-                        self.done_marker = true;
-                        self.wire.done(&mut self.out);
-                    } else if !is_idle(event)
-                        && let Err(error) = self.wire.event(event, &mut self.out)
+                    if let Err(error) =
+                        take(&mut *self.wire, event, &mut self.done_marker, &mut self.out)
                     {
                         let failure = error::not_json(event.name, event.data, &error);
                         self.out.fail(failure);
@@ -271,13 +278,13 @@ impl Decoder {
             name: frame.event,
             data: frame.data.trim(),
         };
-        if event.data == "[DONE]" {
-            self.done_marker = true;
-            self.wire.done(&mut self.out);
-        } else {
-            // cut data is dropped; the end of the wire says whether it was needed
-            drop(self.wire.event(event, &mut self.out));
-        }
+        // cut data is dropped; the end of the wire says whether it was needed
+        drop(take(
+            &mut *self.wire,
+            event,
+            &mut self.done_marker,
+            &mut self.out,
+        ));
     }
 
     fn hand_out(&mut self) -> Decoded {
@@ -296,6 +303,24 @@ impl Decoder {
             fault,
         }
     }
+}
+
+/// Gives an event to the wire, unless it is the marker of the end or only keeps the connection open.
+fn take(
+    wire: &mut dyn WireDecoder,
+    event: Event<'_>,
+    done_marker: &mut bool,
+    out: &mut Out,
+) -> Result<(), serde_json::Error> {
+    if event.data == "[DONE]" {
+        *done_marker = true;
+        wire.done(out);
+        return Ok(());
+    }
+    if is_idle(event) {
+        return Ok(());
+    }
+    wire.event(event, out)
 }
 
 /// True for an event that only keeps the connection open.

@@ -80,20 +80,24 @@ pub(super) fn of_said(said: &Said, now: Millis) -> Option<u64> {
         .or_else(|| said.details.iter().find_map(|detail| of_told(detail, now)))
 }
 
-/// The upstream's headers, which OpenRouter puts into the body.
-fn of_told(detail: &Value, now: Millis) -> Option<u64> {
-    let told: Vec<(String, String)> = detail
-        .get("headers")?
-        .as_object()?
-        .iter()
+/// Headers that stand in a JSON object.
+pub(super) fn pairs(headers: &Value) -> Vec<(String, String)> {
+    headers
+        .as_object()
+        .into_iter()
+        .flatten()
         .map(|(name, value)| {
             let value = value
                 .as_str()
                 .map_or_else(|| value.to_string(), str::to_owned);
             (name.clone(), value)
         })
-        .collect();
-    of_limits(&told, now)
+        .collect()
+}
+
+/// The upstream's headers, which OpenRouter puts into the body.
+fn of_told(detail: &Value, now: Millis) -> Option<u64> {
+    of_limits(&pairs(detail.get("headers")?), now)
 }
 
 /// The wait that a sentence names, such as `try again in 1m2.5s`.

@@ -211,17 +211,7 @@ pub(super) fn not_a_stream(body: &[u8]) -> Failure {
 /// Classifies a stored error answer {status, headers, body} for `dunlin debug error`.
 pub fn debug_error(provider: &str, stored: &Value) -> Value {
     let status = stored["status"].as_u64().unwrap_or(0) as u16;
-    let headers: Vec<(String, String)> = stored["headers"]
-        .as_object()
-        .into_iter()
-        .flatten()
-        .map(|(name, value)| {
-            let value = value
-                .as_str()
-                .map_or_else(|| value.to_string(), str::to_owned);
-            (name.clone(), value)
-        })
-        .collect();
+    let headers = delay::pairs(&stored["headers"]);
     let body = match &stored["body"] {
         Value::String(text) => text.clone(),
         Value::Null => String::new(),

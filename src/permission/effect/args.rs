@@ -17,7 +17,7 @@ impl<'a> Args<'a> {
     /// Sorts the words after a command's name. `values` names the flags that take a value:
     /// single letters and `--long` names, separated by blanks.
     pub fn new(words: &'a [Word], values: &str) -> Self {
-        let takes_value = |flag: &str| values.split(' ').any(|v| v == flag);
+        let takes_value = |flag: &str| values.split_whitespace().any(|v| v == flag);
         let mut args = Self::default();
         let mut rest = words.iter();
         let mut only_operands = false;
@@ -71,13 +71,36 @@ impl<'a> Args<'a> {
         }
     }
 
+    /// True if every flag is one of these: `plain` holds clusters of single letters (`-abc`) and long
+    /// names, `values` is as it was given to `new`. A long name must be whole: a beginning of one may
+    /// mean another.
+    pub fn only(&self, plain: &str, values: &str) -> bool {
+        self.flags.iter().all(|(flag, _)| {
+            let known = |word: &str| match (flag.strip_prefix("--"), word.strip_prefix("--")) {
+                (Some(flag), Some(word)) => flag == word,
+                (None, None) => {
+                    let letter = flag.trim_start_matches('-');
+                    word.strip_prefix('-')
+                        .is_some_and(|cluster| cluster.contains(letter))
+                }
+                _ => false,
+            };
+            let value =
+                |word: &str| word == flag || flag.strip_prefix('-').is_some_and(|f| f == word);
+            plain.split_whitespace().any(known) || values.split_whitespace().any(value)
+        })
+    }
+
     /// True if one of these flags (separated by blanks, with their dashes) is given. A long flag may
     /// be given by its beginning, as many programs allow.
     pub fn has(&self, names: &str) -> bool {
-        names.split(' ').any(|name| {
+        names.split_whitespace().any(|name| {
             self.flags.iter().any(|(flag, _)| {
                 flag == name
-                    || (flag.len() > 2 && flag.starts_with("--") && name.starts_with(flag.as_str()))
+                    || (name.len() > 4
+                        && flag.len() > 3
+                        && flag.starts_with("--")
+                        && name.starts_with(flag.as_str()))
             })
         })
     }
@@ -86,7 +109,7 @@ impl<'a> Args<'a> {
     pub fn values(&self, names: &str) -> Vec<&Word> {
         self.flags
             .iter()
-            .filter(|(flag, _)| names.split(' ').any(|n| n == flag))
+            .filter(|(flag, _)| names.split_whitespace().any(|n| n == flag))
             .filter_map(|(_, value)| value.as_ref())
             .collect()
     }

@@ -180,7 +180,7 @@ fn is_broad(target: &Target, command: &Command<'_>) -> bool {
         || target.paths.iter().any(|path| {
             place.worktree.starts_with(path)
                 || path.ends_with(".git")
-                || (!place.writes_inside(path))
+                || (!place.writes_inside(path) && !place.in_temp(path))
                 || place.temp.iter().any(|t| t == path)
         })
 }

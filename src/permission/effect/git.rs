@@ -1,8 +1,8 @@
 //! git: which subcommands only look, which reach the network, which throw work away.
 
 use super::args::Args;
-use super::{Command, Effects};
-use crate::permission::shell::Word;
+use super::{Command, Effects, disk, git_flags};
+use crate::permission::shell::{Simple, Word};
 
 /// A git call with its global options taken off.
 pub(super) struct GitCall<'a> {
@@ -12,10 +12,10 @@ pub(super) struct GitCall<'a> {
     pub words: &'a [Word],
     /// Folders given with `-C`, `--git-dir`, `--work-tree`.
     pub folders: Vec<Word>,
+    /// Those that name a repository or a worktree instead of a place to look from.
+    pub named: Vec<Word>,
     /// True if configuration is given on the line, which can name programs to run.
     pub configured: bool,
-    /// True if a repository is named on the line.
-    pub elsewhere: bool,
 }
 
 /// Takes the global options off.
@@ -24,8 +24,8 @@ pub(super) fn call(words: &[Word]) -> GitCall<'_> {
         subcommand: String::new(),
         words: &[],
         folders: Vec::new(),
+        named: Vec::new(),
         configured: false,
-        elsewhere: false,
     };
     let mut at = 0;
     while let Some(word) = words.get(at) {
@@ -33,8 +33,10 @@ pub(super) fn call(words: &[Word]) -> GitCall<'_> {
         at += 1;
         match text.as_str() {
             "-C" | "--git-dir" | "--work-tree" => {
-                call.elsewhere |= text == "--git-dir";
                 call.folders.extend(words.get(at).cloned());
+                if text != "-C" {
+                    call.named.extend(words.get(at).cloned());
+                }
                 at += 1;
             }
             "-c" | "--config-env" | "--exec-path" => {
@@ -50,9 +52,9 @@ pub(super) fn call(words: &[Word]) -> GitCall<'_> {
             | "--paginate"
             | "--bare" => {}
             _ if text.starts_with("--git-dir=") || text.starts_with("--work-tree=") => {
-                call.elsewhere |= text.starts_with("--git-dir=");
                 let value = text.split_once('=').map_or("", |(_, v)| v);
                 call.folders.push(Word::literal(value));
+                call.named.push(Word::literal(value));
             }
             _ if text.starts_with('-') => call.configured = true,
             _ => {
@@ -71,25 +73,71 @@ const LOOKING: &str = "status log diff show rev-parse ls-files ls-tree blame ann
     check-ignore check-attr cherry range-diff show-branch version help var verify-commit verify-tag \
     cat-file grep fsck";
 
+/// `git SUBCOMMAND …` without the global options, which rules do not name.
+pub(super) fn bare_form(simple: &Simple) -> Option<String> {
+    let (name, words) = simple.expanded.split_first()?;
+    let name = name.shown();
+    if name.rsplit('/').next() != Some("git") {
+        return None;
+    }
+    let call = call(words);
+    let rest: Vec<String> = call.words.iter().map(Word::shown).collect();
+    let form = [&["git".to_owned(), call.subcommand], rest.as_slice()].concat();
+    Some(form.join(" ")).filter(|_| !call.words.is_empty() || words.len() > 1)
+}
+
+/// True if git would work on the worktree's own repository: another one may name programs to run, and
+/// any folder that looks like a repository is one.
+fn is_own(command: &Command<'_>, call: &GitCall<'_>) -> bool {
+    let place = command.place;
+    let named = call.named.iter().all(|word| {
+        let target = command.target(word);
+        let fits = |path: &std::path::PathBuf| {
+            *path == place.worktree || *path == place.real(&place.worktree.join(".git"))
+        };
+        !target.unknown && target.paths.iter().all(fits)
+    });
+    let looked_from: Vec<&Word> = call
+        .folders
+        .iter()
+        .filter(|word| !call.named.contains(word))
+        .collect();
+    let from = match looked_from.as_slice() {
+        [] => command.target(&Word::literal(".")),
+        [one] => command.target(one),
+        // each is relative to the one before
+        _ => return place.sight.is_none(),
+    };
+    let outside = |path: &std::path::Path| !place.in_worktree(path);
+    // outside is asked anyway, and it is the user's own
+    let own = |path: &std::path::PathBuf| outside(path) || disk::is_own_repository(path, place);
+    named && from.paths.iter().all(own)
+}
+
 /// Flags that write a file or run a program.
-const EXCEPTIONS: &str = "--output --ext-diff --textconv --filters --open-files-in-pager -O --exec --lost-found --edit --web --man --info -w --upload-pack --contents";
+const EXCEPTIONS: &str = "--output --ext-diff --textconv --filters --open-files-in-pager -O --exec --lost-found --edit --web --man --info --upload-pack --contents";
 
 /// Fills in what a call that only looks reads; others are left to `writing`.
 pub(super) fn describe(command: &Command<'_>, effects: &mut Effects) {
     let call = call(command.words);
     effects.reads = command.targets(&call.folders);
-    let args = Args::new(
-        call.words,
-        "n G S L U M C format --format --since --until --author --grep -n",
-    );
-    // Another repository has another configuration, and that can name programs to run.
-    if call.configured || call.subcommand.is_empty() || call.elsewhere {
+    let args = Args::new(call.words, git_flags::VALUES);
+    let plain = [git_flags::LETTERS, git_flags::LONG].join(" ");
+    if call.configured || call.subcommand.is_empty() || !args.only(&plain, git_flags::VALUES) {
+        return;
+    }
+    if !is_own(command, &call) {
+        effects
+            .notes
+            .push("looks at another repository, whose configuration can run programs".to_owned());
         return;
     }
     let first = args.operand(0);
     let looks = match call.subcommand.as_str() {
         sub if LOOKING.split_whitespace().any(|n| n == sub) => {
-            !args.has(EXCEPTIONS) && (!args.unsure || sub == "status")
+            !args.has(EXCEPTIONS)
+                && (!args.unsure || sub == "status")
+                && (sub != "help" || args.flags.is_empty())
         }
         "branch" => {
             let lists = "-a -r -v --all --remotes --verbose --list -l --show-current --merged --no-merged --contains --no-contains --sort --format --points-at --color --no-color --column --no-column --ignore-case -i";

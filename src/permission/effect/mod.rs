@@ -6,9 +6,13 @@
 
 pub mod args;
 mod danger;
+mod disk;
 mod git;
+mod git_flags;
 mod reading;
 mod scripts;
+mod shell_words;
+mod table;
 mod wrapper;
 mod writing;
 
@@ -89,6 +93,9 @@ pub fn acts(script: &Script, place: &Place) -> (Vec<Act>, Vec<String>) {
     (found.acts, found.problems)
 }
 
+/// With more words than this what a pattern matches is no form for rules.
+const MOST_FORMS: usize = 200;
+
 /// Collects acts while wrappers are taken apart.
 struct Found<'a> {
     place: &'a Place,
@@ -97,19 +104,27 @@ struct Found<'a> {
 }
 
 impl Found<'_> {
-    /// Judges one command. `outer` are the texts of the wrappers around it.
-    fn simple(&mut self, simple: &Simple, outer: &[String], depth: usize) {
+    /// Judges one command. `typed` is it with its file-name patterns as they stand; `outer` are the texts of the wrappers around it.
+    fn simple(&mut self, typed: &Simple, outer: &[String], depth: usize) {
         if depth > 12 {
             self.problems
                 .push("commands within commands go too deep".to_owned());
             return;
         }
+        let simple = &disk::matched(typed, self.place);
         if let Some(unwrapped) = wrapper::unwrap(simple, self.place) {
             self.unwrapped(simple, unwrapped, outer, depth);
             return;
         }
         let effects = effects(simple, self.place);
-        self.push(simple, effects, outer);
+        self.push(typed, effects, outer);
+        if simple.expanded.len() < MOST_FORMS {
+            let words: Vec<String> = simple.expanded.iter().map(Word::shown).collect();
+            if let Some(act) = self.acts.last_mut() {
+                act.forms.push(words.join(" "));
+                act.forms.dedup();
+            }
+        }
     }
 
     fn unwrapped(
@@ -165,6 +180,7 @@ impl Found<'_> {
             // the values of variables
             let known: Vec<String> = simple.expanded.iter().map(Word::shown).collect();
             forms.push(known.join(" "));
+            forms.extend(git::bare_form(simple));
         }
         forms.extend(outer.iter().cloned());
         forms.extend(wrapper::hidden_forms(simple));
@@ -176,6 +192,11 @@ impl Found<'_> {
             effects,
         });
     }
+}
+
+/// True for a variable that changes what programs or the shell do.
+pub(super) fn is_powerful(name: &str) -> bool {
+    scripts::is_powerful(name)
 }
 
 /// A command as rules see it: words separated by one blank, quotes gone.
@@ -267,7 +288,16 @@ fn common(simple: &Simple, place: &Place, effects: &mut Effects) {
         }
     }
     let exported = !simple.words.is_empty();
+    let reads_a_line = simple
+        .words
+        .first()
+        .and_then(Word::text)
+        .is_some_and(|name| name == "read");
     for (name, value) in &simple.assignments {
+        // `IFS= read` holds for that line alone
+        if reads_a_line && name == "IFS" {
+            continue;
+        }
         if !scripts::is_harmless_assignment(name, value, exported) {
             others = false;
             effects.notes.push(format!("sets {name}"));
@@ -325,10 +355,17 @@ fn target(word: &Word, cwd: &Cwd, place: &Place) -> Target {
             secret,
         };
     };
-    let (paths, unknown) = resolve(&pattern, word.tilde, cwd, place);
+    let (mut paths, mut unknown) = resolve(&pattern, word.tilde, cwd, place);
+    if word.has_glob() && place.sight.is_some() {
+        for found in disk::matches(word, cwd, place) {
+            match found.text() {
+                Some(text) => paths.extend(resolve(&text, false, cwd, place).0),
+                None => unknown = true,
+            }
+        }
+    }
     let secret = paths.iter().any(|p| secret::is_secret(p))
         || (word.has_glob() && secret::glob_wants_secret(&pattern));
-    // a pattern may match a link: what stands before it is all that is known
     Target {
         typed,
         paths,

@@ -1,86 +1,14 @@
 //! The table of commands that change nothing, with what would make an exception of each.
 //!
-//! Only what is certain passes: a flag that writes or runs something, or a word that could turn out to
-//! be such a flag, and the command is like any other.
+//! Only what is certain passes: a flag that is not known to be harmless, or a word that could turn out
+//! to be a flag, and the command is like any other. `table` holds the flags, `shell_words` the builtins.
 
 use super::args::Args;
-use super::git;
-use super::scripts::{is_plain_awk, is_plain_sed};
-use super::{Command, Effects};
+use super::scripts::{is_plain_awk, is_plain_jq, is_plain_sed};
+use super::table::{self, Operands};
+use super::{Command, Effects, disk, git, shell_words};
 use crate::permission::secret;
-use crate::permission::shell::{Stdin, Word};
-
-/// What the operands of a reading command are.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Operands {
-    /// Files to read.
-    Paths,
-    /// A pattern, then files.
-    PatternThenPaths,
-    /// Nothing that matters.
-    Words,
-}
-
-/// (names, flags that take a value, flags that make it write or run something, operands)
-type Row = (&'static str, &'static str, &'static str, Operands);
-
-const ROWS: &[Row] = &[
-    (
-        "cat tac head tail wc nl od hexdump strings stat file du df ls dir vdir realpath readlink \
-         md5sum sha1sum sha224sum sha256sum sha384sum sha512sum b2sum b3sum cksum sum cmp comm cut \
-         paste join fold fmt expand unexpand pr rev base64 base32 zcat bzcat xzcat lzcat zstdcat \
-         lsattr getfacl namei tsort numfmt lsblk colordiff icdiff tokei exa eza lsd",
-        "",
-        // `file` compiles, others read lists of files
-        "-C --compile --files0-from",
-        Operands::Paths,
-    ),
-    (
-        "diff sdiff diff3",
-        "x I L --exclude --label",
-        "-o --output",
-        Operands::Paths,
-    ),
-    ("column", "", "", Operands::Paths),
-    (
-        "grep egrep fgrep zgrep",
-        "A B C m e f d D --include --exclude --exclude-dir --context --max-count --regexp --file --color",
-        // it follows links, and those may lead anywhere
-        "-R --dereference-recursive",
-        Operands::PatternThenPaths,
-    ),
-    (
-        "rg",
-        "A B C m e f g t T j M r E --glob --iglob --type --type-not --context --max-count --regexp \
-         --file --max-depth --replace --sort --sortr --colors --color --engine --encoding --max-columns",
-        "--pre --hostname-bin -L --follow",
-        Operands::PatternThenPaths,
-    ),
-    (
-        "jq",
-        "L --indent",
-        "-L -f --from-file --rawfile --slurpfile --library-path",
-        Operands::PatternThenPaths,
-    ),
-    ("tree", "", "-o -R -l", Operands::Paths),
-    (
-        "fd fdfind",
-        "e E t d g --extension --exclude --type --max-depth --min-depth --color",
-        "-x -X -L --exec --exec-batch --follow",
-        Operands::PatternThenPaths,
-    ),
-    (
-        "echo printf pwd true false : test [ seq expr basename dirname sleep uname whoami id groups uptime \
-         nproc arch tty logname which type whereis hash jobs wait shift return exit break continue ulimit \
-         umask locale getconf cal tr pgrep free shopt times set",
-        "",
-        // `test -v` and `printf -v` take names that the shell evaluates, `hash -p` and `jobs -x` run programs
-        "-v -R -p -x",
-        Operands::Words,
-    ),
-    ("xxd", "", "-r -p", Operands::Paths),
-    ("ps", "o p u C --format --pid --user", "", Operands::Words),
-];
+use crate::permission::shell::{Piece, Word};
 
 /// Fills in what a reading command does; leaves `read_only` false for every other.
 pub(super) fn describe(command: &Command<'_>, effects: &mut Effects) {
@@ -92,105 +20,88 @@ pub(super) fn describe(command: &Command<'_>, effects: &mut Effects) {
         "git" => git::describe(command, effects),
         "sed" | "gsed" => sed(command, effects),
         "awk" | "gawk" | "mawk" | "nawk" => awk(command, effects),
-        "sort" => sort(command, effects),
+        "jq" => jq(command, effects),
+        "xxd" => xxd(command, effects),
         "uniq" => uniq(command, effects),
         "find" => find(command, effects),
         "tar" | "bsdtar" => tar(command, effects),
-        "unzip" | "gzip" | "gunzip" | "xz" | "zstd" => list_archive(command, effects),
-        "date" | "hostname" => no_setting(command, effects),
-        "cd" | "pushd" | "popd" => {
-            effects.reads = command.targets(Args::new(command.words, "").operands);
-            effects.reads.retain(|t| t.typed != "-");
-            if command.name == "cd" && command.words.is_empty() {
-                effects.reads.push(command.target(&Word {
-                    tilde: true,
-                    ..Word::literal("~")
-                }));
-            }
-            effects.read_only = true;
-        }
-        "env" | "printenv" | "export" | "declare" | "typeset" | "local" | "readonly" | "unset" => {
-            variables(command, effects);
-        }
-        "read" | "mapfile" | "readarray" => {
-            let args = Args::new(command.words, "d i n N p t u O s c C");
-            // a name such as `a[$(…)]` is evaluated
-            let names = args
-                .operands
-                .iter()
-                .all(|w| w.text().is_some_and(|t| is_name(&t)));
-            effects.read_only =
-                !args.unsure && names && (command.name == "read" || !args.has("-C"));
-        }
-        "cargo" | "rustup" | "npm" | "node" | "go" | "python" | "python3" => {}
+        "unzip" | "zipinfo" | "gzip" | "gunzip" | "xz" | "zstd" => list_archive(command, effects),
+        "date" => date(command, effects),
+        name if shell_words::describe(name, command, effects) => {}
         name => by_table(name, command, effects),
+    }
+    if command.words.iter().any(shows_secret_variable) {
+        effects.shows_secrets |= effects.read_only;
     }
 }
 
 fn by_table(name: &str, command: &Command<'_>, effects: &mut Effects) {
-    let Some((_, values, forbidden, operands)) = ROWS
-        .iter()
-        .find(|(names, ..)| names.split_whitespace().any(|n| n == name))
-    else {
+    let Some(row) = table::row(name) else {
         return;
     };
-    let args = Args::new(command.words, values);
-    let unsure = args.unsure && *operands != Operands::Words;
-    let exception = !forbidden.is_empty() && (unsure || args.has(forbidden));
-    let of_its_own = match name {
-        // every word of `test` may be an operator
-        "test" | "[" => command
-            .words
-            .iter()
-            .any(|w| matches!(w.prefix(), "-v" | "-R")),
-        "echo" | "seq" | "expr" | "which" | "type" | "pgrep" | "locale" | "uname" | "tr" => false,
-        // a second operand is where it writes
-        "xxd" => exception || args.operands.len() > 1,
-        "jq" => exception || !args.operands.iter().take(1).all(|w| is_plain_jq(w)),
-        _ => exception,
-    };
-    if of_its_own {
+    let values = [row.values, row.files].join(" ");
+    let args = Args::new(command.words, &values);
+    if row.plain != "*" && (args.unsure || !args.only(row.plain, &values)) {
+        return;
+    }
+    // binutils read words from a file that is named like this
+    if name == "strings" && args.operands.iter().any(|w| w.prefix().starts_with('@')) {
+        return;
+    }
+    // `hostname x` names the machine
+    if name == "hostname" && !args.operands.is_empty() {
         return;
     }
     effects.read_only = true;
-    match operands {
+    match row.operands {
         Operands::Words => {
-            // `set` and `ps e` list the environment
-            let lists = match name {
-                "set" => command.words.is_empty(),
-                "ps" => args.operands.iter().any(|w| w.shown().contains('e')),
-                _ => false,
-            };
-            effects.shows_secrets = lists || command.words.iter().any(shows_secret_variable);
+            // `ps e` lists the environment
+            effects.shows_secrets =
+                name == "ps" && args.operands.iter().any(|w| w.shown().contains('e'));
         }
         Operands::Paths => effects.reads = command.targets(args.operands.iter().copied()),
         Operands::PatternThenPaths => {
-            let given = args.has("-e -f --regexp --file --files --from-file");
+            let given = args.has("-e -f --regexp --file --files --type-list");
             let skip = usize::from(!given);
             effects.reads = command.targets(args.operands.iter().skip(skip).copied());
-            effects
-                .reads
-                .extend(command.targets(args.values("-f --file")));
         }
     }
-    if *operands != Operands::Words && command.words.iter().any(shows_secret_variable) {
-        effects.shows_secrets = true;
+    effects
+        .reads
+        .extend(command.targets(args.values(&flags_of(row.files))));
+    if follows_links(name, &args) {
+        let mut from = effects.reads.clone();
+        if from.is_empty() {
+            from.push(command.target(&Word::literal(".")));
+        }
+        effects.reads.extend(disk::below(&from, command.place));
     }
 }
 
-/// True for a program of `jq` that reads neither the environment nor other files.
-fn is_plain_jq(program: &Word) -> bool {
-    program.text().is_some_and(|text| {
-        let told = [
-            "env",
-            "ENV",
-            "input_filename",
-            "import",
-            "include",
-            "$__loc__",
-        ];
-        !told.iter().any(|word| text.contains(word))
-    })
+/// `f --file` as flags are called in `Args`: `-f --file`.
+fn flags_of(values: &str) -> String {
+    let dashed = values.split_whitespace().map(|v| match v.len() {
+        1 => format!("-{v}"),
+        _ => v.to_owned(),
+    });
+    dashed.collect::<Vec<_>>().join(" ")
+}
+
+/// True if it reads what links below a folder lead to.
+fn follows_links(name: &str, args: &Args<'_>) -> bool {
+    let given = |flags: &str| {
+        args.flags
+            .iter()
+            .any(|(f, _)| flags.split(' ').any(|n| n == f))
+    };
+    match name {
+        "grep" | "egrep" | "fgrep" => given("-R --dereference-recursive"),
+        "rg" | "fd" | "fdfind" => given("-L --follow"),
+        "tree" => given("-l"),
+        "ls" | "dir" | "vdir" => given("-R --recursive") && given("-L --dereference"),
+        "diff" | "colordiff" => given("-r --recursive") && !given("--no-dereference"),
+        _ => false,
+    }
 }
 
 /// True if the word shows the value of a variable that is named like a secret.
@@ -205,9 +116,11 @@ fn shows_secret_variable(word: &Word) -> bool {
     })
 }
 
-const VERSIONED: &str = "cargo rustc rustup node npm npx pnpm yarn bun deno python python3 pip pip3 uv go java \
-    javac gcc g++ clang clang++ cmake make ruby gem perl php docker kubectl git gh rg fd jq tsc dotnet swift \
-    zig gradle mvn terraform helm psql sqlite3 bash zsh ffmpeg curl wget tmux nvim vim code";
+/// Programs whose `--version` runs nothing of the project. Not here: those that first hand over to a
+/// program that the project names (`yarn`, `pnpm`, `mvn`, `gradle`).
+const VERSIONED: &str = "cargo rustc rustup node npm bun deno python python3 pip pip3 uv go java javac gcc g++ \
+    clang clang++ cmake make ruby gem perl php docker kubectl git gh rg fd jq tsc dotnet swift zig terraform helm \
+    psql sqlite3 bash zsh ffmpeg curl wget tmux nvim vim code";
 
 /// `cargo --version` and its like, for programs that are known to do no more than that.
 fn prints_version(command: &Command<'_>) -> bool {
@@ -217,12 +130,67 @@ fn prints_version(command: &Command<'_>) -> bool {
         && word.text().is_some_and(|text| {
             matches!(text.as_str(), "--version" | "-V" | "--help")
                 || (text == "version" && matches!(command.name, "go" | "deno"))
-                || (text == "-v" && matches!(command.name, "node" | "npm" | "pnpm" | "yarn"))
+                || (text == "-v" && matches!(command.name, "node" | "npm"))
         })
 }
 
-fn is_name(text: &str) -> bool {
-    !text.is_empty() && text.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_')
+/// `jq` without programs that show the environment or take in other files.
+fn jq(command: &Command<'_>, effects: &mut Effects) {
+    let plain = "-ncrjaSCMesR --null-input --compact-output --raw-output --join-output --ascii-output --sort-keys \
+        --color-output --monochrome-output --exit-status --slurp --raw-input --tab --seq --stream --args --jsonargs \
+        --unbuffered --raw-output0";
+    // `--arg name value`
+    let mut words = Vec::new();
+    let mut rest = command.words.iter();
+    while let Some(word) = rest.next() {
+        if matches!(word.text().as_deref(), Some("--arg" | "--argjson")) {
+            rest.nth(1);
+        } else {
+            words.push(word.clone());
+        }
+    }
+    let args = Args::new(&words, "--indent");
+    let program = args.operands.first().and_then(|w| w.text());
+    if !args.unsure && args.only(plain, "--indent") && program.is_some_and(|p| is_plain_jq(&p)) {
+        effects.read_only = true;
+        let positional = args.has("--args") || args.has("--jsonargs");
+        let files = args
+            .operands
+            .iter()
+            .skip(1)
+            .filter(|_| !positional)
+            .copied();
+        effects.reads = command.targets(files);
+    }
+}
+
+/// `xxd`: its flags are whole words, and a second operand is where it writes.
+fn xxd(command: &Command<'_>, effects: &mut Effects) {
+    let mut files = Vec::new();
+    let mut words = command.words.iter();
+    while let Some(word) = words.next() {
+        let Some(text) = word.text() else { return };
+        match text.as_str() {
+            "-a" | "-b" | "-d" | "-e" | "-E" | "-i" | "-p" | "-ps" | "-u" => {}
+            "-c" | "-g" | "-l" | "-o" | "-s" | "-n" => {
+                if words.next().and_then(Word::text).is_none() {
+                    return;
+                }
+            }
+            _ if text.starts_with('-') && text.len() > 1 => {
+                let (flag, value) = text.split_at(2);
+                let number = value.bytes().all(|b| b.is_ascii_digit());
+                if !matches!(flag, "-c" | "-g" | "-l" | "-o" | "-s") || !number {
+                    return;
+                }
+            }
+            _ => files.push(word),
+        }
+    }
+    if files.len() < 2 {
+        effects.read_only = true;
+        effects.reads = command.targets(files);
+    }
 }
 
 fn sed(command: &Command<'_>, effects: &mut Effects) {
@@ -268,23 +236,14 @@ fn awk(command: &Command<'_>, effects: &mut Effects) {
     }
 }
 
-fn sort(command: &Command<'_>, effects: &mut Effects) {
-    let args = Args::new(
-        command.words,
-        "k t S T o --key --field-separator --parallel",
-    );
-    if !args.unsure
-        && !args.has("-o --output -T --temporary-directory --compress-program --files0-from")
-    {
-        effects.read_only = true;
-        effects.reads = command.targets(args.operands.iter().copied());
-    }
-}
-
 fn uniq(command: &Command<'_>, effects: &mut Effects) {
-    let args = Args::new(command.words, "f s w");
+    let values = "f s w --skip-fields --skip-chars --check-chars";
+    let args = Args::new(command.words, values);
+    let plain = "-cdDiuz0123456789 --count --repeated --all-repeated --group --ignore-case --unique --zero-terminated";
     // a second operand is where it writes
     if args.operands.len() < 2
+        && !args.unsure
+        && args.only(plain, values)
         && args
             .operands
             .iter()
@@ -295,113 +254,114 @@ fn uniq(command: &Command<'_>, effects: &mut Effects) {
     }
 }
 
+/// Tests and options of `find` that take no word; those of `FIND_WORD` take one.
+const FIND_PLAIN: &str = "-print -print0 -prune -quit -depth -d -mount -xdev -not -a -and -o -or -true -false -empty \
+    -executable -readable -writable -nouser -nogroup -ls -daystart -noleaf -warn -nowarn -ignore_readdir_race \
+    -follow -H -L -P";
+const FIND_WORD: &str = "-name -iname -path -ipath -wholename -iwholename -regex -iregex -regextype -type -xtype -size \
+    -mtime -mmin -ctime -cmin -atime -amin -newer -anewer -cnewer -newermt -newerct -newerat -maxdepth -mindepth \
+    -perm -user -group -uid -gid -links -inum -samefile -printf -lname -ilname -fstype -used";
+
 /// `find` without an action; those with `-exec` come through `wrapper` as well.
 fn find(command: &Command<'_>, effects: &mut Effects) {
-    let actions = [
-        "-exec",
-        "-execdir",
-        "-ok",
-        "-okdir",
-        "-delete",
-        "-fprint",
-        "-fprint0",
-        "-fprintf",
-        "-fls",
-        "-files0-from",
-    ];
-    let starts: Vec<&Word> = command
-        .words
-        .iter()
-        .take_while(|w| !w.is_flag() && !matches!(w.prefix(), "(" | "!"))
-        .collect();
-    let uncertain = command
-        .words
-        .iter()
-        .any(|w| w.text().is_none() && w.may_be_flag() && !w.has_glob());
-    // what follows links may lead anywhere
-    let acts = command
-        .words
-        .iter()
-        .any(|w| actions.contains(&w.prefix()) || matches!(w.prefix(), "-L" | "-follow"));
-    if !uncertain && !acts {
-        effects.read_only = true;
+    let is = |list: &str, text: &str| list.split_whitespace().any(|n| n == text);
+    let leads = |text: &str| text.starts_with('-') || matches!(text, "(" | ")" | "!" | ",");
+    let mut starts = Vec::new();
+    let mut words = command.words.iter().peekable();
+    while let Some(word) = words.next_if(|w| {
+        w.text().map_or(!w.may_be_flag(), |t| !leads(&t))
+            || matches!(w.prefix(), "-H" | "-L" | "-P")
+    }) {
+        if !word.is_flag() {
+            starts.push(word);
+        }
     }
+    let mut known = true;
+    while let Some(word) = words.next() {
+        let Some(text) = word.text() else {
+            known = false;
+            break;
+        };
+        if is(FIND_WORD, &text) {
+            known &= words.next().is_some_and(|w| w.pattern().is_some());
+        } else {
+            known &= is(FIND_PLAIN, &text) || matches!(text.as_str(), "(" | ")" | "!" | ",");
+        }
+    }
+    effects.read_only = known;
     effects.reads = command.targets(starts);
+    let follows = command
+        .words
+        .iter()
+        .any(|w| matches!(w.prefix(), "-L" | "-follow"));
+    if follows {
+        let from = if effects.reads.is_empty() {
+            vec![command.target(&Word::literal("."))]
+        } else {
+            effects.reads.clone()
+        };
+        effects.reads.extend(disk::below(&from, command.place));
+    }
 }
 
 fn tar(command: &Command<'_>, effects: &mut Effects) {
     let first = command.words.first().map(Word::shown).unwrap_or_default();
     let old_style = !first.starts_with('-') && !first.is_empty();
-    let args = Args::new(command.words, "f C --file --directory");
-    let lists = if old_style {
-        // any other letter may take a word that runs or writes something
-        first.contains('t') && first.chars().all(|c| "tfvzjJ".contains(c))
-    } else {
-        args.has("-t --list") && !args.has("-c -x -r -u -A")
-    };
-    let known = args.flags.iter().all(|(f, _)| {
-        matches!(
-            f.as_str(),
-            "-t" | "-f"
-                | "-v"
-                | "-z"
-                | "-j"
-                | "-J"
-                | "--list"
-                | "--file"
-                | "--verbose"
-                | "--gzip"
-                | "--zstd"
-        )
-    });
-    if lists && known && !args.unsure {
+    let values = "f --file";
+    let mut words = command.words.to_vec();
+    if old_style {
+        // `tvf x.tar` is `-tvf x.tar` as long as only `f` takes a value
+        words[0] = Word::literal(&format!("-{}", first.replace('f', "")));
+        if first.contains('f') {
+            words.insert(1, Word::literal("-f"));
+        }
+    }
+    let args = Args::new(&words, values);
+    let plain = "-tvzjJ --list --verbose --gzip --bzip2 --xz --zstd";
+    let archives = args.values("-f --file");
+    // `host:file` is fetched by a program
+    let local = archives
+        .iter()
+        .all(|w| w.text().is_some_and(|t| !t.contains(':')));
+    if args.has("-t --list") && args.only(plain, values) && !args.unsure && local {
         effects.read_only = true;
-        effects.reads = command.targets(args.values("-f --file"));
-        effects
-            .reads
-            .extend(command.targets(args.operands.iter().skip(usize::from(old_style)).copied()));
+        effects.reads = command.targets(archives);
     }
 }
 
 fn list_archive(command: &Command<'_>, effects: &mut Effects) {
     let args = Args::new(command.words, "");
     let lists = match command.name {
-        "unzip" => args.has("-l -v -t -Z") && !args.has("-d -o"),
-        _ => args.has("-l --list -t --test"),
+        "zipinfo" => args.only("-12smlvhMtTzZ", ""),
+        "unzip" => args.has("-l -v -t -Z -p") && args.only("-lvtZpqCj12zT", ""),
+        _ => {
+            args.has("-l --list -t --test")
+                && args.only("-ltvq --list --test --verbose --quiet", "")
+        }
     };
     if lists && !args.unsure {
         effects.read_only = true;
-        effects.reads = command.targets(args.operands.iter().copied());
+        effects.reads = command.targets(args.operands.iter().take(1).copied());
+        if !matches!(command.name, "unzip" | "zipinfo") {
+            effects.reads = command.targets(args.operands.iter().copied());
+        }
     }
 }
 
-fn no_setting(command: &Command<'_>, effects: &mut Effects) {
-    let args = Args::new(command.words, "d r f --date --reference");
-    let sets = args.has("-s --set -f -F --file -b --boot")
-        || args.operands.iter().any(|w| !w.prefix().starts_with('+'));
-    effects.read_only = !sets && !args.unsure;
-}
-
-/// Commands that show or set variables of the shell.
-fn variables(command: &Command<'_>, effects: &mut Effects) {
-    let args = Args::new(command.words, "");
-    let names_only = args.operands.iter().all(|w| {
-        w.text().is_some_and(|t| {
-            t.bytes()
-                .all(|b| b.is_ascii_alphanumeric() || b == b'_' || b == b'=')
-        })
-    });
-    // an integer variable evaluates what it is given
-    effects.read_only = names_only && !args.unsure && !args.has("-i -n");
-    let shows_all = matches!(
-        command.name,
-        "env" | "printenv" | "export" | "declare" | "typeset"
-    ) && (args.operands.is_empty() || args.has("-p"));
-    let shows_secret = command.name == "printenv"
-        && args
-            .operands
-            .iter()
-            .any(|w| secret::is_secret_variable(&w.shown()));
-    // an assignment after `export` makes a declaration, not a listing
-    effects.shows_secrets = shows_secret || (shows_all && command.stdin != &Stdin::File);
+fn date(command: &Command<'_>, effects: &mut Effects) {
+    let values = "d r v --date --reference";
+    let words: Vec<Word> = command
+        .words
+        .iter()
+        .filter(|w| !w.text().is_some_and(|t| t.starts_with("-I")))
+        .cloned()
+        .collect();
+    let args = Args::new(&words, values);
+    let plain = "-uRjn --utc --universal --rfc-email --iso-8601 --rfc-3339";
+    let sets = args
+        .operands
+        .iter()
+        .any(|w| !matches!(w.pieces.first(), Some(Piece::Text(text)) if text.starts_with('+')));
+    effects.read_only = !sets && !args.unsure && args.only(plain, values);
+    effects.reads = command.targets(args.values("-r --reference"));
 }

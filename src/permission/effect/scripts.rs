@@ -76,20 +76,47 @@ fn past(text: &str, delimiter: char) -> Option<&str> {
 /// True if an awk program only prints what it reads: no commands, no files, no environment.
 pub(super) fn is_plain_awk(program: &str) -> bool {
     ![
-        "system",
-        "getline",
-        "ENVIRON",
-        "fflush",
-        "close",
-        "|",
-        ">",
-        "@",
-        "FILENAME=",
-        "ARGV",
-        "printf >",
+        "system", "getline", "ENVIRON", "fflush", "close", "|", ">", "@", "ARGV", "SYMTAB",
+        "FUNCTAB", "\\\n",
     ]
     .iter()
     .any(|word| program.contains(word))
+}
+
+/// True if a jq program shows neither the environment nor other files.
+pub(super) fn is_plain_jq(program: &str) -> bool {
+    const SHOWING: &[&str] = &[
+        "env",
+        "import",
+        "include",
+        "modulemeta",
+        "input_filename",
+        "get_search_list",
+    ];
+    if program.contains("$ENV") || program.contains("$__prog") {
+        return false;
+    }
+    let mut before = ' ';
+    let mut rest = program;
+    while let Some(c) = rest.chars().next() {
+        let after = rest.strip_prefix(c).unwrap_or_default();
+        if c.is_ascii_alphabetic() || c == '_' {
+            let end = rest
+                .find(|c: char| !c.is_ascii_alphanumeric() && c != '_')
+                .unwrap_or(rest.len());
+            let (word, after) = rest.split_at(end);
+            // `.env` is a field, `$env` a variable
+            if !matches!(before, '.' | '$') && SHOWING.contains(&word) {
+                return false;
+            }
+            before = 'x';
+            rest = after;
+        } else {
+            before = c;
+            rest = after;
+        }
+    }
+    true
 }
 
 /// Variables that change only how a program looks, not what it does.
@@ -164,6 +191,28 @@ const POWERFUL: &[&str] = &[
     "PWD",
     "OLDPWD",
     "GCC",
+    "GCONV",
+    "TZDIR",
+    "MAGIC",
+    "XZ",
+    "GZIP",
+    "ZSTD",
+    "BZIP",
+    "EXA",
+    "EZA",
+    "LOCAL",
+    "RES_",
+    "FIGNORE",
+    "MAIL",
+    "_JAVA",
+    "JDK_",
+    "DIRSTACK",
+    "RANDOM",
+    "SRANDOM",
+    "SECONDS",
+    "LINENO",
+    "EPOCH",
+    "DUNLIN",
     "GLIBC",
     "MALLOC",
     "TERMINFO",
@@ -181,16 +230,31 @@ const POWERFUL: &[&str] = &[
     "POSIX",
     "COMP_",
     "FUNC",
-    // integers: what they are given is evaluated
-    "RANDOM",
-    "SRANDOM",
-    "SECONDS",
-    "LINENO",
-    "EPOCH",
-    "HISTCMD",
-    "GROUPS",
-    "DIRSTACK",
 ];
+
+/// True for the name of a variable, without a subscript.
+pub(super) fn is_plain_name(name: &str) -> bool {
+    !name.is_empty()
+        && !name.starts_with(|c: char| c.is_ascii_digit())
+        && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_')
+}
+
+/// True if exporting this variable changes only how programs look.
+pub(super) fn is_harmless_name(name: &str) -> bool {
+    HARMLESS.contains(&name) || name.starts_with("LC_")
+}
+
+/// True for a variable that changes what programs or the shell do: setting it is more than keeping a
+/// value. Names in small letters are the script's own.
+pub(super) fn is_powerful(name: &str) -> bool {
+    let small = name.contains(|c: char| c.is_ascii_lowercase());
+    if small {
+        return name == "histchars"
+            || name.to_lowercase().ends_with("_proxy")
+            || name.starts_with("npm_");
+    }
+    name == "_" || POWERFUL.iter().any(|p| name.starts_with(p))
+}
 
 /// True if setting this variable changes nothing that matters here.
 pub(super) fn is_harmless_assignment(name: &str, value: &Word, exported: bool) -> bool {
@@ -200,8 +264,7 @@ pub(super) fn is_harmless_assignment(name: &str, value: &Word, exported: bool) -
     if matches!(name, "PAGER" | "GIT_PAGER" | "MANPAGER") {
         return value.text().is_some_and(|v| v == "cat" || v.is_empty());
     }
-    let plain = name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_');
-    !exported && plain && !POWERFUL.iter().any(|p| name.starts_with(p))
+    !exported && is_plain_name(name) && !is_powerful(name)
 }
 
 #[cfg(test)]

@@ -19,26 +19,53 @@ pub(super) struct Unwrapped {
 const SHELLS: &[&str] = &["sh", "bash", "zsh", "dash", "ksh", "ash", "mksh"];
 const ROOT: &[&str] = &["sudo", "doas", "pkexec", "run0", "gosu", "su-exec"];
 
-/// Programs that run the command after their own flags and change nothing about it that matters:
-/// (name, flags with a value, operands of their own before the command).
-const PLAIN: &[(&str, &str, usize)] = &[
-    ("timeout", "s k --signal --kill-after", 1),
-    ("gtimeout", "s k --signal --kill-after", 1),
-    ("nice", "n --adjustment", 0),
-    ("ionice", "c n --class --classdata", 0),
-    ("nohup", "", 0),
-    ("time", "f --format", 0),
-    ("stdbuf", "i o e --input --output --error", 0),
-    ("setsid", "", 0),
-    ("builtin", "", 0),
-    ("exec", "a", 0),
-    ("chronic", "", 0),
-    ("unbuffer", "", 0),
-    ("coproc", "", 0),
-    ("caffeinate", "", 0),
-    ("busybox", "", 0),
-    ("command", "", 0),
-    ("xvfb-run", "", 0),
+/// A wrapper that changes nothing about its command that matters.
+struct Plain {
+    name: &'static str,
+    /// Flags without a value, separated by blanks; any other flag and nobody knows.
+    flags: &'static str,
+    /// Flags with a value.
+    values: &'static str,
+    /// Operands of its own before the command.
+    own: usize,
+}
+
+const fn plain(name: &'static str, flags: &'static str, values: &'static str, own: usize) -> Plain {
+    Plain {
+        name,
+        flags,
+        values,
+        own,
+    }
+}
+
+/// Programs that run the command after their own flags.
+const PLAIN: &[Plain] = &[
+    plain(
+        "timeout",
+        "-v --foreground --preserve-status --verbose",
+        "-s -k --signal --kill-after",
+        1,
+    ),
+    plain(
+        "gtimeout",
+        "-v --foreground --preserve-status --verbose",
+        "-s -k --signal --kill-after",
+        1,
+    ),
+    plain("nice", "", "-n --adjustment", 0),
+    plain("ionice", "-t", "-c -n --class --classdata", 0),
+    plain("nohup", "", "", 0),
+    plain("time", "-p -v --verbose --portability", "-f --format", 0),
+    plain("stdbuf", "", "-i -o -e --input --output --error", 0),
+    plain("setsid", "-w --wait", "", 0),
+    plain("builtin", "", "", 0),
+    plain("exec", "-c -l", "-a", 0),
+    plain("chronic", "", "", 0),
+    plain("unbuffer", "", "", 0),
+    plain("coproc", "", "", 0),
+    plain("caffeinate", "-i -d -s -m", "", 0),
+    plain("command", "-p", "", 0),
 ];
 
 /// Takes a wrapper apart; none if the command is no wrapper.
@@ -51,7 +78,10 @@ pub(super) fn unwrap(simple: &Simple, place: &Place) -> Option<Unwrapped> {
         "env" => env(simple, words),
         "eval" => Some(code(simple, words)),
         "watch" => {
-            let at = command_at(words, "n --interval", 0)?;
+            let flags = "-d -e -g -t -b -c -p -x --differences --errexit --no-title --color --precise --exec";
+            let Some(at) = command_at(words, flags, "-n --interval", 0) else {
+                return Some(unclear("its flags hide the command it runs"));
+            };
             Some(code(simple, words.get(at..)?))
         }
         "trap" => {
@@ -74,12 +104,12 @@ pub(super) fn unwrap(simple: &Simple, place: &Place) -> Option<Unwrapped> {
             })
         }
         n => {
-            let (_, values, own) = PLAIN.iter().find(|(p, ..)| *p == n)?;
+            let wrapper = PLAIN.iter().find(|p| p.name == n)?;
             if words.is_empty() {
                 // `exec >log` is only its redirection
                 return (n == "exec").then(Unwrapped::default);
             }
-            let Some(at) = command_at(words, values, *own) else {
+            let Some(at) = command_at(words, wrapper.flags, wrapper.values, wrapper.own) else {
                 return Some(unclear("its flags hide the command it runs"));
             };
             Some(Unwrapped {
@@ -94,7 +124,7 @@ pub(super) fn unwrap(simple: &Simple, place: &Place) -> Option<Unwrapped> {
 /// denying rule sees what they run.
 const OTHERS: &str = "strace ltrace gdb valgrind perf unshare chroot nsenter flock taskset systemd-run firejail \
     bwrap proot fakeroot faketime runuser su docker podman kubectl npx bunx uvx uv poetry pipenv pipx conda bundle \
-    nix nix-shell direnv mise asdf parallel ssh screen tmux script entr watchexec hyperfine fish";
+    busybox xvfb-run nix nix-shell direnv mise asdf parallel ssh screen tmux script entr watchexec hyperfine fish";
 
 /// What an unusual wrapper may run, as rules would see it: every tail of its words.
 pub(super) fn hidden_forms(simple: &Simple) -> Vec<String> {
@@ -108,19 +138,30 @@ pub(super) fn hidden_forms(simple: &Simple) -> Vec<String> {
         .collect()
 }
 
-/// Where the wrapped command begins: after the flags and `own` operands. None if that is not sure.
-fn command_at(words: &[Word], values: &str, own: usize) -> Option<usize> {
+/// Where the wrapped command begins: after the flags and `own` operands. None if that is not sure, as
+/// with a flag that is in neither list: it may write, or take a value.
+fn command_at(words: &[Word], flags: &str, values: &str, own: usize) -> Option<usize> {
     let mut at = 0;
     let mut left = own;
+    let is = |list: &str, text: &str| list.split_whitespace().any(|known| known == text);
     while let Some(word) = words.get(at) {
         let text = word.text()?;
         if text == "--" {
             return (words.len() > at + 1 + left).then_some(at + 1 + left);
         }
         if text.starts_with('-') && text.len() > 1 {
-            let takes = values.split(' ').any(|v| {
-                v == text || (v.len() == 1 && text.strip_prefix('-').is_some_and(|t| t == v))
-            });
+            // `--signal=9` and `-n10`
+            let joined = match text.split_once('=') {
+                Some((name, _)) if text.starts_with("--") => is(values, name),
+                _ => !text.starts_with("--") && text.get(..2).is_some_and(|flag| is(values, flag)),
+            };
+            let number = text
+                .strip_prefix('-')
+                .is_some_and(|t| t.bytes().all(|b| b.is_ascii_digit()));
+            let takes = is(values, &text);
+            if !takes && !joined && !number && !is(flags, &text) {
+                return None;
+            }
             at += 1 + usize::from(takes);
         } else if left > 0 {
             left -= 1;
@@ -240,7 +281,8 @@ fn root(simple: &Simple, words: &[Word]) -> Unwrapped {
     };
     let at = command_at(
         words,
-        "u g h p C D R T U r t --user --group --host --chdir --chroot",
+        "-n -E -H -S -b -i -s -k -A -P --non-interactive --preserve-env --login --set-home --stdin",
+        "-u -g -h -p -C -D -R -T -U -r -t --user --group --host --chdir --chroot --prompt",
         0,
     );
     let words = at.and_then(|at| words.get(at..)).unwrap_or_default();
@@ -307,11 +349,11 @@ fn env(simple: &Simple, words: &[Word]) -> Option<Unwrapped> {
 
 /// `xargs cmd`: the command with words that nobody knows yet.
 fn xargs(simple: &Simple, words: &[Word]) -> Unwrapped {
-    let values = "I L n P s d E a --max-args --max-procs --max-lines --replace --delimiter --arg-file --max-chars --process-slot-var";
-    let Some(at) = command_at(words, values, 0) else {
+    let flags = "-0 -r -t -x -o --null --no-run-if-empty --verbose --exit --open-tty";
+    let values = "-I -L -n -P -s -d -E --max-args --max-procs --delimiter --max-chars";
+    let Some(at) = command_at(words, flags, values, 0) else {
         // `xargs` alone echoes
-        let only_flags = words.iter().all(|w| w.text().is_some());
-        return if only_flags {
+        return if words.is_empty() {
             Unwrapped {
                 own: Some(Effects {
                     read_only: true,
@@ -324,11 +366,18 @@ fn xargs(simple: &Simple, words: &[Word]) -> Unwrapped {
         };
     };
     let mut command = words.get(at..).unwrap_or_default().to_vec();
-    command.push(Word {
-        pieces: vec![Piece::Unknown],
-        raw: "…".to_owned(),
-        tilde: false,
-    });
+    match replaced(words.get(..at).unwrap_or_default()) {
+        Replaced::Nothing => command.push(Word::unknown("…")),
+        // what it reads may stand in any word, also in the middle of code
+        Replaced::Mark(mark) => {
+            for word in &mut command {
+                if word.shown().contains(&mark) || word.text().is_none() {
+                    *word = Word::unknown(&word.raw);
+                }
+            }
+        }
+        Replaced::Unsure => return unclear("its flags hide the command it runs"),
+    }
     let mut inner = inner(simple, command);
     // what xargs reads is not what its command reads
     inner.stdin = Stdin::Nothing;
@@ -336,6 +385,29 @@ fn xargs(simple: &Simple, words: &[Word]) -> Unwrapped {
         inner: vec![inner],
         ..Unwrapped::default()
     }
+}
+
+/// What `xargs` puts its input in the place of.
+enum Replaced {
+    Nothing,
+    Mark(String),
+    Unsure,
+}
+
+fn replaced(flags: &[Word]) -> Replaced {
+    let mut at = Replaced::Nothing;
+    let mut words = flags.iter();
+    while let Some(text) = words.next().and_then(Word::text) {
+        if text == "-I" {
+            at = match words.next().and_then(Word::text) {
+                Some(mark) if !mark.is_empty() => Replaced::Mark(mark),
+                _ => Replaced::Unsure,
+            };
+        } else if let Some(mark) = text.strip_prefix("-I") {
+            at = Replaced::Mark(mark.to_owned());
+        }
+    }
+    at
 }
 
 /// `find … -exec cmd {} ;`; none without an action that runs something.
@@ -394,6 +466,12 @@ fn find(simple: &Simple, words: &[Word], place: &Place) -> Option<Unwrapped> {
         place,
     };
     super::reading::describe(&command, &mut own);
+    let is_file = |pair: &[Word]| pair[0].prefix() == "-type" && pair[1].prefix() == "f";
+    if place.sight.is_some() && !rest.windows(2).any(is_file) {
+        // what it finds may be a link
+        let from = command.targets(&starts);
+        own.reads.extend(super::disk::below(&from, place));
+    }
     super::writing::describe(&command, &mut own);
     super::danger::describe(&command, &mut own);
     Some(Unwrapped {

@@ -157,7 +157,7 @@ impl Judge {
         !target.unknown
             && target.paths.iter().all(|path| {
                 if write {
-                    self.place.writes_inside(path)
+                    self.writes_inside(path)
                 } else {
                     self.place.reads_inside(path)
                 }
@@ -174,12 +174,7 @@ impl Judge {
             || effects.redirected.iter().all(|t| {
                 t.paths.iter().all(|path| {
                     let rules = self.ruling(&["edit"], &|p| matches_path(p, path, &self.place));
-                    // What a rule allows may leave its output in a temporary folder; a worktree that
-                    // lies in one is none.
-                    let passing = allowed.is_some()
-                        && !path.starts_with(&self.place.worktree)
-                        && self.place.temp.iter().any(|dir| path.starts_with(dir));
-                    rules.allow.is_some() || passing
+                    rules.allow.is_some()
                 })
             });
         if let Some(rule) = allowed {

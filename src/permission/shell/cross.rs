@@ -239,6 +239,8 @@ impl Scanner<'_> {
                 b'"' => self.double()?,
                 b'$' => self.dollar()?,
                 b'`' => self.backquote()?,
+                // a process substitution in here is plain text to the grammar
+                b'<' | b'>' if self.peek(1) == Some(b'(') => return None,
                 b'}' => {
                     self.at += 1;
                     self.depth -= 1;

@@ -42,8 +42,6 @@ pub struct Shape {
     pub heredoc: bool,
     /// A command in the background.
     pub background: bool,
-    /// The value of a variable is evaluated as a number or a subscript, which can run commands.
-    pub evaluates: bool,
     /// Text is evaluated as arithmetic, which can run commands.
     pub arithmetic: bool,
     /// Quoted text holds a substitution, to be run by whoever evaluates it.

@@ -4,7 +4,7 @@
 //! also set in a way that cannot be read (`read`, `x=$(…)`, `x+=…`) is unknown, and so is one that is
 //! used before it is first set, because it may come from outside.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::word::{Piece, Word};
 
@@ -15,14 +15,23 @@ const MOST: usize = 16;
 #[derive(Debug, Clone, Default)]
 pub struct Scope {
     known: BTreeMap<String, Values>,
+    /// Names that a `for` gives values to: patterns among them are matched before the loop begins.
+    listed: BTreeSet<String>,
 }
 
 #[derive(Debug, Clone, Default)]
 struct Values {
     words: Vec<Word>,
     lost: bool,
+    /// It may hold something else than a whole number.
+    text: bool,
     first: usize,
 }
+
+/// Variables that the shell or a builtin fills with text of others.
+const FILLED: &[&str] = &[
+    "REPLY", "MAPFILE", "OPTARG", "COPROC", "DIRSTACK", "_", "FUNCNAME", "HISTCMD",
+];
 
 impl Scope {
     /// A scope that knows the home folder and the folder it runs in.
@@ -39,11 +48,45 @@ impl Scope {
             first: at,
             ..Values::default()
         });
+        values.text |= value
+            .as_ref()
+            .is_none_or(|word| !word.text().is_some_and(|text| is_integer(&text)));
         match value {
             Some(word) if values.words.len() < MOST && word.pattern().is_some() => {
                 values.words.push(word);
             }
             _ => values.lost = true,
+        }
+    }
+
+    /// A name is given a whole number that only the shell knows.
+    pub fn set_number(&mut self, name: &str, at: usize) {
+        let values = self.known.entry(name.to_owned()).or_insert_with(|| Values {
+            first: at,
+            ..Values::default()
+        });
+        values.lost = true;
+    }
+
+    /// A name is a `for`'s.
+    pub fn list(&mut self, name: &str) {
+        self.listed.insert(name.to_owned());
+    }
+
+    /// True if what the name stands for can be evaluated as arithmetic without running anything: it is
+    /// a whole number, or nothing in the script sets it.
+    pub fn is_number(&self, name: &str) -> bool {
+        match self.known.get(name) {
+            Some(values) => !values.text,
+            None => !FILLED.contains(&name) && !name.starts_with("BASH_"),
+        }
+    }
+
+    /// True if the script sets it to something that nobody knows before it runs.
+    pub fn is_foreign(&self, name: &str) -> bool {
+        match self.known.get(name) {
+            Some(values) => values.lost && values.text,
+            None => FILLED.contains(&name),
         }
     }
 
@@ -77,7 +120,7 @@ impl Scope {
                     values
                         .words
                         .iter()
-                        .map(|value| join(result, value, *quoted))
+                        .map(|value| join(result, value, *quoted, self.listed.contains(name)))
                 })
                 .collect();
         }
@@ -85,7 +128,13 @@ impl Scope {
     }
 }
 
-fn join(before: &Word, value: &Word, quoted: bool) -> Word {
+/// `-12`; also empty, which counts as 0.
+pub fn is_integer(text: &str) -> bool {
+    let digits = text.strip_prefix(['-', '+']).unwrap_or(text);
+    text.is_empty() || !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit())
+}
+
+fn join(before: &Word, value: &Word, quoted: bool, listed: bool) -> Word {
     let mut out = before.clone();
     if out.pieces.is_empty() && value.tilde {
         out.tilde = true;
@@ -97,7 +146,7 @@ fn join(before: &Word, value: &Word, quoted: bool) -> Word {
                 out.pieces.push(Piece::Unknown);
             }
             Piece::Text(text) => out.push_text(text),
-            Piece::Glob(c) if quoted => out.push_text(&c.to_string()),
+            Piece::Glob(c) if quoted && !listed => out.push_text(&c.to_string()),
             other => out.pieces.push(other.clone()),
         }
     }

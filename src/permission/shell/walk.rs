@@ -3,6 +3,7 @@
 //! Structure that only arranges commands is walked through; every command, wherever it stands, is
 //! taken out. Order and nesting matter only for where a command runs and what it reads.
 
+mod arithmetic;
 mod command;
 mod learn;
 mod redirect;
@@ -43,6 +44,7 @@ pub fn read(text: &str, cwd: &Cwd, place: &Place) -> Script {
         stdin: Stdin::Nothing,
         around: Vec::new(),
         functions: Vec::new(),
+        unsets: false,
         inside: Vec::new(),
         in_loop: false,
         depth: 0,
@@ -64,15 +66,6 @@ pub fn read(text: &str, cwd: &Cwd, place: &Place) -> Script {
             .problems
             .push("it evaluates text that holds a substitution".to_owned());
     }
-    let takes_input = script.commands.iter().any(|command| {
-        let name = command.words.first().and_then(Word::text);
-        name.is_some_and(|name| FILLS.contains(&name.as_str()))
-    });
-    if script.shape.evaluates && (takes_input || script.shape.substitution) {
-        script
-            .problems
-            .push("it evaluates text that is only known when it runs".to_owned());
-    }
     script
 }
 
@@ -84,9 +77,6 @@ fn parse(text: &str) -> Option<Tree> {
     parser.parse(text, None)
 }
 
-/// Commands that fill variables with what they read.
-const FILLS: [&str; 4] = ["read", "mapfile", "readarray", "getopts"];
-
 struct Walker<'a> {
     text: &'a str,
     script: Script,
@@ -95,7 +85,10 @@ struct Walker<'a> {
     stdin: Stdin,
     /// Redirections of the groups around.
     around: Vec<Redirect>,
-    functions: Vec<String>,
+    /// Functions that are sure to be defined after this byte.
+    functions: Vec<(String, usize)>,
+    /// Something is unset: it may be a function.
+    unsets: bool,
     /// Functions whose bodies are being read.
     inside: Vec<String>,
     in_loop: bool,
@@ -143,13 +136,18 @@ impl<'a> Walker<'a> {
                 self.script.shape.compound = true;
                 if node.kind() == "c_style_for_statement" {
                     self.script.shape.arithmetic = true;
-                    self.script.shape.evaluates = true;
+                    for part in ["initializer", "condition", "update"] {
+                        if let Some(part) = node.child_by_field_name(part) {
+                            self.evaluated(part);
+                        }
+                    }
                 }
                 let function = node
                     .child_by_field_name("name")
                     .map(|n| self.source(n).to_owned());
                 let entered = function.is_some();
                 self.inside.extend(function);
+                self.loop_variable(node);
                 let outer = std::mem::replace(&mut self.in_loop, true);
                 self.children(node);
                 self.in_loop = outer;
@@ -163,19 +161,33 @@ impl<'a> Walker<'a> {
                 self.children(node);
                 self.cwd = self.cwd.clone().or(&before);
             }
-            "arithmetic_expansion" | "test_command" | "subscript" => {
+            "arithmetic_expansion" => {
                 self.script.shape.arithmetic = true;
-                let source = self.source(node);
-                let numbers = ["-eq", "-ne", "-lt", "-le", "-gt", "-ge", "-v"];
-                self.script.shape.evaluates |= node.kind() != "test_command"
-                    || source.starts_with("[[") && numbers.iter().any(|op| source.contains(op));
+                self.evaluated(node);
+                self.children(node);
+            }
+            "test_command" => {
+                self.script.shape.arithmetic = true;
+                self.test(node);
+                self.children(node);
+            }
+            "subscript" => {
+                self.script.shape.arithmetic = true;
+                if let Some(index) = node.child_by_field_name("index") {
+                    self.evaluated(index);
+                }
+                self.children(node);
+            }
+            "array" => {
+                self.array(node);
                 self.children(node);
             }
             "compound_statement" => {
                 // `((…))` has this kind too
-                let number = self.source(node).starts_with("((");
-                self.script.shape.arithmetic |= number;
-                self.script.shape.evaluates |= number;
+                if self.source(node).starts_with("((") {
+                    self.script.shape.arithmetic = true;
+                    self.evaluated(node);
+                }
                 self.children(node);
             }
             "expansion" => self.expansion(node),
@@ -247,10 +259,20 @@ impl<'a> Walker<'a> {
         }
         // `${x:offset}` evaluates arithmetic
         self.script.shape.arithmetic |= source.contains(':') || source.contains('[');
-        let offset = source.split(':').nth(1);
-        self.script.shape.evaluates |= source.contains('[')
-            || offset.is_some_and(|after| !after.starts_with(['-', '=', '+', '?']));
+        self.offset(node);
+        if let Some(name) = self.set_by_expansion(node) {
+            let assignment = (name, Word::unknown(source));
+            self.bare(node, vec![assignment]);
+        }
         self.children(node);
+    }
+
+    /// `for NAME in …` sets the name like an assignment does.
+    fn loop_variable(&mut self, node: Node<'_>) {
+        if let Some(name) = node.child_by_field_name("variable") {
+            let assignment = (self.source(name).to_owned(), Word::unknown("…"));
+            self.bare(name, vec![assignment]);
+        }
     }
 
     fn pipeline(&mut self, node: Node<'_>) {

@@ -156,28 +156,89 @@ pub fn expand_braces(word: &Word) -> Vec<Word> {
         return vec![Word::unknown(&word.raw)];
     }
     if !inner.contains(&Piece::Glob(',')) {
-        return vec![plain_braces(word)];
+        return match sequence(inner) {
+            Sequence::None => vec![plain_braces(word)],
+            Sequence::Values(values) => values
+                .iter()
+                .flat_map(|value| {
+                    expand_braces(&in_place(word, at, close, &[Piece::Text(value.clone())]))
+                })
+                .collect(),
+            Sequence::Unknown => vec![Word::unknown(&word.raw)],
+        };
     }
     let mut values = Vec::new();
     for choice in inner.split(|p| *p == Piece::Glob(',')) {
-        let mut value = Word {
-            raw: word.raw.clone(),
-            tilde: word.tilde,
-            pieces: Vec::new(),
-        };
-        let parts = [&word.pieces[..at], choice, &word.pieces[close + 1..]];
-        for piece in parts.into_iter().flatten() {
-            match piece {
-                Piece::Text(text) => value.push_text(text),
-                other => value.pieces.push(other.clone()),
-            }
-        }
-        values.extend(expand_braces(&value));
+        values.extend(expand_braces(&in_place(word, at, close, choice)));
         if values.len() > 64 {
             return vec![Word::unknown(&word.raw)];
         }
     }
     values
+}
+
+/// The word with the pieces from one brace to the other replaced.
+fn in_place(word: &Word, open: usize, close: usize, choice: &[Piece]) -> Word {
+    let mut value = Word {
+        raw: word.raw.clone(),
+        tilde: word.tilde,
+        pieces: Vec::new(),
+    };
+    let parts = [&word.pieces[..open], choice, &word.pieces[close + 1..]];
+    for piece in parts.into_iter().flatten() {
+        match piece {
+            Piece::Text(text) => value.push_text(text),
+            other => value.pieces.push(other.clone()),
+        }
+    }
+    value
+}
+
+/// What stands between braces without a comma.
+enum Sequence {
+    /// No sequence.
+    None,
+    /// One that is not followed.
+    Unknown,
+    /// Its values.
+    Values(Vec<String>),
+}
+
+/// `1..9` and `a..f` between braces.
+fn sequence(inner: &[Piece]) -> Sequence {
+    let [Piece::Text(text)] = inner else {
+        let dots = inner
+            .iter()
+            .any(|p| matches!(p, Piece::Text(text) if text.contains("..")));
+        return if dots {
+            Sequence::Unknown
+        } else {
+            Sequence::None
+        };
+    };
+    let Some((from, to)) = text.split_once("..") else {
+        return Sequence::None;
+    };
+    let number = |text: &str| {
+        let plain = text == "0" || !text.trim_start_matches('-').starts_with('0');
+        text.parse::<i64>().ok().filter(|_| plain && text.len() < 8)
+    };
+    if let (Some(from), Some(to)) = (number(from), number(to)) {
+        let (low, high) = (from.min(to), from.max(to));
+        if high - low < 64 {
+            return Sequence::Values((low..=high).map(|n| n.to_string()).collect());
+        }
+        return Sequence::Unknown;
+    }
+    let letter = |text: &str| match text.as_bytes() {
+        [one] if one.is_ascii_lowercase() => Some(*one),
+        _ => None,
+    };
+    if let (Some(from), Some(to)) = (letter(from), letter(to)) {
+        let all = from.min(to)..=from.max(to);
+        return Sequence::Values(all.map(|b| char::from(b).to_string()).collect());
+    }
+    Sequence::Unknown
 }
 
 /// Braces that expand to nothing are characters like any other.
@@ -269,6 +330,12 @@ mod tests {
             ["/etc/x1", "/etc/x2", "/usr/x1", "/usr/x2"]
         );
         assert_eq!(values("a{b}c"), ["a{b}c"]);
+        assert_eq!(values("f{1..3}"), ["f1", "f2", "f3"]);
+        assert_eq!(values(".en{v..v}"), [".env"]);
+        for unknown in ["{1..900}", "{A..z}", "{1..9..2}", "{01..03}"] {
+            let words = expand_braces(&unquoted(unknown));
+            assert_eq!(words, [Word::unknown(unknown)], "{unknown}");
+        }
         assert_eq!(values("{}"), ["{}"]);
         assert_eq!(
             expand_braces(&unquoted("{a,{b,c}}")),

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use serde_json::json;
 
+use crate::tools::workspace::spelled;
 use crate::tools::{Success, ToolContext};
 
 /// Names in order, folders with `/`, links with their target.
@@ -15,11 +16,11 @@ pub(super) fn list(path: &Path, context: &ToolContext) -> Result<Success, String
     let mut names: Vec<String> = entries
         .flatten()
         .map(|entry| {
-            let name = entry.file_name().to_string_lossy().into_owned();
+            let name = spelled::spell(&entry.file_name());
             match entry.file_type() {
                 Ok(kind) if kind.is_dir() => format!("{name}/"),
                 Ok(kind) if kind.is_symlink() => match std::fs::read_link(entry.path()) {
-                    Ok(target) => format!("{name} -> {}", target.to_string_lossy()),
+                    Ok(target) => format!("{name} -> {}", spelled::path(&target)),
                     Err(_gone) => name,
                 },
                 _ => name,

@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 use super::walk;
 use crate::tools::arguments::Form;
 use crate::tools::blocking::Blocking;
+use crate::tools::workspace::spelled;
 use crate::tools::{Access, Failure, Need, Success, Tool, ToolContext};
 
 /// Levels that are shown if the call does not say.
@@ -127,7 +128,7 @@ fn tree(root: PathBuf, depth: u64, context: &ToolContext) -> Result<Success, Str
         }
         count += 1;
         let folder = entry.file_type().is_some_and(|kind| kind.is_dir());
-        let name = entry.file_name().to_string_lossy();
+        let name = spelled::spell(entry.file_name());
         let indent = "  ".repeat(entry.depth());
         _ = writeln!(output, "{indent}{name}{}", if folder { "/" } else { "" });
     }

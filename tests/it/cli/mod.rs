@@ -1,5 +1,6 @@
 //! The command line as scripts use it: the real binary, the scripted provider, the contract.
 
+mod canary;
 mod doctor;
 mod exec;
 mod keys;
@@ -7,5 +8,6 @@ mod output;
 mod proxies;
 mod refusals;
 mod safety;
+mod schema;
 mod stored;
 mod switch;

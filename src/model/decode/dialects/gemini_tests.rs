@@ -91,6 +91,12 @@ fn arguments_and_signatures_in_other_spellings_are_read() {
         (json!("{\"p\":"), "!read(null)"),
         (json!([1]), "!read(null)"),
     ] {
+        // Google says STOP; a server of others says what it means
+        expect(
+            Wire::Gemini,
+            &events(&[candidate(&call(json!({"p": 1})), Some("FUNCTION_CALL"))]),
+            &json!({"calls": ["read({\"p\":1})"], "finish_reason": "tool-calls"}),
+        );
         expect(
             Wire::Gemini,
             &events(&[candidate(&call(args), Some("STOP"))]),

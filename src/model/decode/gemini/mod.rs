@@ -93,15 +93,8 @@ struct FastPart<'a> {
 }
 
 impl WireDecoder for Gemini {
-    fn event(&mut self, event: Event<'_>, out: &mut Out) -> Result<(), serde_json::Error> {
-        if let Ok(fast) = serde_json::from_str::<Fast<'_>>(event.data)
-            && self.fast(&fast, out)
-        {
-            return Ok(());
-        }
-        let value: Value = serde_json::from_str(event.data)?;
-        self.value(event.name, &value, out);
-        Ok(())
+    fn frequent(&mut self, event: Event<'_>, out: &mut Out) -> bool {
+        serde_json::from_str::<Fast<'_>>(event.data).is_ok_and(|fast| self.fast(&fast, out))
     }
 
     fn value(&mut self, name: Option<&str>, value: &Value, out: &mut Out) {
@@ -347,7 +340,8 @@ impl Gemini {
 
 fn finish(raw: &str) -> Finish {
     match raw.to_ascii_uppercase().as_str() {
-        "STOP" => Finish::Stop,
+        // the second is what servers that only speak the wire say of calls
+        "STOP" | "FUNCTION_CALL" | "TOOL_CALLS" => Finish::Stop,
         "MAX_TOKENS" => Finish::Length,
         "SAFETY"
         | "RECITATION"

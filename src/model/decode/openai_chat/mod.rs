@@ -78,16 +78,9 @@ struct FastDelta<'a> {
 }
 
 impl WireDecoder for OpenaiChat {
-    fn event(&mut self, event: Event<'_>, out: &mut Out) -> Result<(), serde_json::Error> {
-        if event.name.is_none()
-            && let Ok(fast) = serde_json::from_str::<Fast<'_>>(event.data)
-            && self.fast(&fast, out)
-        {
-            return Ok(());
-        }
-        let value: Value = serde_json::from_str(event.data)?;
-        self.value(event.name, &value, out);
-        Ok(())
+    fn frequent(&mut self, event: Event<'_>, out: &mut Out) -> bool {
+        event.name.is_none()
+            && serde_json::from_str::<Fast<'_>>(event.data).is_ok_and(|fast| self.fast(&fast, out))
     }
 
     fn value(&mut self, name: Option<&str>, value: &Value, out: &mut Out) {

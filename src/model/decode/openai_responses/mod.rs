@@ -42,21 +42,14 @@ struct Fast<'a> {
 }
 
 impl WireDecoder for OpenaiResponses {
-    fn event(&mut self, event: Event<'_>, out: &mut Out) -> Result<(), serde_json::Error> {
-        if let Ok(fast) = serde_json::from_str::<Fast<'_>>(event.data) {
-            let part = fast.content_index.or(fast.summary_index).unwrap_or(0);
-            self.grow(
-                Place::at(fast.output_index),
-                part,
-                fast.kind.as_str(),
-                fast.delta.as_str(),
-                out,
-            );
-            return Ok(());
-        }
-        let value: Value = serde_json::from_str(event.data)?;
-        self.value(event.name, &value, out);
-        Ok(())
+    fn frequent(&mut self, event: Event<'_>, out: &mut Out) -> bool {
+        let Ok(fast) = serde_json::from_str::<Fast<'_>>(event.data) else {
+            return false;
+        };
+        let at = Place::at(fast.output_index);
+        let part = fast.content_index.or(fast.summary_index).unwrap_or(0);
+        self.grow(at, part, fast.kind.as_str(), fast.delta.as_str(), out);
+        true
     }
 
     fn value(&mut self, name: Option<&str>, value: &Value, out: &mut Out) {

@@ -65,8 +65,12 @@ impl Walker<'_> {
         if name.as_ref().is_some_and(|n| self.inside.contains(n)) {
             self.problem("a function calls itself");
         }
-        let is_function = name.is_some_and(|n| self.functions.contains(&n));
-        if is_function && simple.assignments.is_empty() {
+        let is_function = name.is_some_and(|n| {
+            self.functions
+                .iter()
+                .any(|(known, end)| *known == n && *end <= start)
+        });
+        if is_function && !self.unsets && simple.assignments.is_empty() {
             // its body was judged where it is defined
             simple.words.clear();
             simple.expanded.clear();

@@ -13,7 +13,11 @@ impl Walker<'_> {
         }
         match node.kind() {
             "variable_assignment" => {
-                if let Some((name, value, plain)) = self.assignment(node) {
+                if self.is_number_assignment(node) {
+                    let name = node.child_by_field_name("name");
+                    let name = name.map_or("", |n| self.source(n));
+                    self.scope.set_number(name, node.end_byte());
+                } else if let Some((name, value, plain)) = self.assignment(node) {
                     // the value may use variables that are known by now
                     let values = self.scope.expand(&value, node.start_byte());
                     for value in values {
@@ -32,6 +36,7 @@ impl Walker<'_> {
                     .map(|n| self.word(n))
                     .collect();
                 let name = name.unwrap_or_default();
+                self.scope.list(&name);
                 if values.is_empty() {
                     self.scope.set(&name, node.start_byte(), None);
                 }
@@ -44,7 +49,13 @@ impl Walker<'_> {
                 }
             }
             "command" => self.learn_from_builtin(node),
+            "expansion" => {
+                if let Some(name) = self.set_by_expansion(node) {
+                    self.scope.set(&name, node.start_byte(), None);
+                }
+            }
             "declaration_command" | "unset_command" => {
+                self.unsets |= node.kind() == "unset_command";
                 for child in named(node) {
                     if child.kind() == "variable_name" {
                         let name = self.source(child).to_owned();
@@ -54,13 +65,60 @@ impl Walker<'_> {
             }
             "function_definition" => {
                 if let Some(name) = node.child_by_field_name("name") {
-                    self.functions.push(self.source(name).to_owned());
+                    self.function(node, name);
                 }
             }
             _ => {}
         }
         for child in named(node) {
             self.learn(child, depth + 1);
+        }
+    }
+
+    /// `x=$((…))` and `x=$(wc -l < f)`.
+    fn is_number_assignment(&self, node: Node<'_>) -> bool {
+        let name = node.child_by_field_name("name");
+        let plain = name.is_some_and(|name| {
+            name.kind() == "variable_name"
+                && self.text.as_bytes().get(name.end_byte()) == Some(&b'=')
+        });
+        plain
+            && node.child_by_field_name("value").is_some_and(|value| {
+                value.kind() == "arithmetic_expansion" || self.is_numeric_substitution(value)
+            })
+    }
+
+    /// The name in `${name=…}` and `${name:=…}`.
+    pub(super) fn set_by_expansion(&self, node: Node<'_>) -> Option<String> {
+        let inner = self.source(node).strip_prefix("${")?;
+        let end = inner.find(|c: char| !c.is_ascii_alphanumeric() && c != '_')?;
+        let (name, rest) = inner.split_at(end);
+        (rest.starts_with('=') || rest.starts_with(":=")).then(|| name.to_owned())
+    }
+
+    /// A function: it stands in for the program of its name only where it is sure to be defined by
+    /// then. One that hides a command whose effects are followed here can't be judged.
+    fn function(&mut self, node: Node<'_>, name: Node<'_>) {
+        let text = self.source(name).to_owned();
+        let followed = [
+            "cd", "pushd", "popd", "read", "test", "[", "printf", "unset", "wc", "set", "shopt",
+            "nproc", "id", "date", "git", "grep",
+        ];
+        if followed.contains(&text.as_str()) {
+            self.problem("a function hides a command of the shell");
+        }
+        let top = node.parent().is_some_and(|p| p.kind() == "program");
+        let mut next = node.next_sibling();
+        while next.is_some_and(|n| n.kind() == "comment") {
+            next = next.and_then(|n| n.next_sibling());
+        }
+        let ends = next.is_none_or(|n| matches!(n.kind(), ";" | "\n") || n.is_named());
+        // without a separator between, what follows could take it into the background
+        let rest = self.text.get(node.end_byte()..).unwrap_or("");
+        let rest = rest.trim_start_matches([' ', '\t']);
+        let parted = rest.is_empty() || rest.starts_with([';', '\n', '#']);
+        if top && ends && parted {
+            self.functions.push((text, node.end_byte()));
         }
     }
 
@@ -81,6 +139,9 @@ impl Walker<'_> {
             "source",
             ".",
         ];
+        if name == "unset" {
+            self.unsets = true;
+        }
         if !sets.contains(&name) {
             return;
         }

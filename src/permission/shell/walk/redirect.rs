@@ -108,6 +108,11 @@ impl Walker<'_> {
             .children(&mut cursor)
             .find(|c| !c.is_named())
             .map_or("", |c| c.kind());
+        // `{name}>file` sets the variable to the number of a descriptor
+        let before = node.start_byte().checked_sub(1);
+        if before.and_then(|at| self.text.as_bytes().get(at)) == Some(&b'}') {
+            self.problem("a redirection sets a variable");
+        }
         let reads = matches!(operator, "<" | "<&" | "<&-");
         let mut cursor = node.walk();
         for target in node.children_by_field_name("destination", &mut cursor) {
