@@ -1,3 +1,5 @@
+//! What `recall` finds and fetches, whatever the model is still shown.
+
 #![expect(
     clippy::needless_pass_by_value,
     reason = "questions are written in place"

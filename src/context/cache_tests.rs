@@ -1,3 +1,5 @@
+//! The cache ledger: what is a hit, what is a miss, and what a miss is called.
+
 use super::*;
 use crate::context::assemble;
 use crate::context::test_world::World;

@@ -1,3 +1,5 @@
+//! Folding: what leaves a request, what stays, and that it follows from what is stored.
+
 use proptest::prelude::*;
 
 use super::*;

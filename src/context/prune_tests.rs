@@ -1,3 +1,5 @@
+//! What a pruning takes, what it spares, and in which order it walks.
+
 use super::*;
 use crate::context::test_world::World;
 

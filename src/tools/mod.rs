@@ -34,3 +34,6 @@ pub use registry::{ToolSettings, by_name, offered, registry};
 
 #[cfg(test)]
 mod small_tests;
+
+#[cfg(test)]
+mod limits_tests;

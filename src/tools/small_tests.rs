@@ -1,3 +1,5 @@
+//! `todo`, `question`, `skill`, and what holds for every tool.
+
 use std::path::PathBuf;
 use std::sync::Arc;
 

@@ -1,3 +1,5 @@
+//! Paths: how a model's words become one, and what lies outside.
+
 use std::fs;
 use std::os::unix::fs::symlink;
 

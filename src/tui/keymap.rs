@@ -286,26 +286,43 @@ impl Keymap {
                 map.bound.push((row.context, key, row.action));
             }
         }
+        let mut problems = Vec::new();
         for (name, keys) in changes {
             let place = places.get(name).map_or("[ui.keys]", String::as_str);
-            map.change(name, keys, place);
+            let told = map.change(name, keys);
+            problems.extend(told.into_iter().map(|text| (place, text)));
         }
+        for name in changes.keys() {
+            let place = places.get(name).map_or("[ui.keys]", String::as_str);
+            let told = map.shadowed(name, changes);
+            problems.extend(told.into_iter().map(|text| (place, text)));
+        }
+        // In the order of the file, as the user reads it.
+        problems.sort_by_key(|(place, _)| line_of(place));
+        let told = problems.into_iter();
+        map.problems = told
+            .map(|(place, text)| format!("{place}: {text}"))
+            .collect();
         map
     }
 
-    fn change(&mut self, name: &str, keys: &[String], place: &str) {
+    /// Gives an action its keys; what is wrong with them comes back.
+    fn change(&mut self, name: &str, keys: &[String]) -> Vec<String> {
         let Some(row) = TABLE.iter().find(|row| row.name == name) else {
             let near = nearest(name, TABLE.iter().map(|row| row.name));
-            self.problems.push(format!(
-                "{place}: `{name}` is not an action. The closest is `{near}`; F1 lists them all."
-            ));
-            return;
+            let hint = if closeness(name, near) >= ALIKE {
+                format!("The closest is `{near}`; F1 lists them all.")
+            } else {
+                "F1 lists them all.".to_owned()
+            };
+            return vec![format!("`{name}` is not an action. {hint}")];
         };
+        let mut problems = Vec::new();
         for text in keys {
             let key: Key = match text.parse() {
                 Ok(key) => key,
                 Err(error) => {
-                    self.problems.push(format!("{place}: {name}: {error}."));
+                    problems.push(format!("{name}: {error}."));
                     continue;
                 }
             };
@@ -316,9 +333,7 @@ impl Keymap {
             if let Some(at) = taken {
                 let (_, _, other) = self.bound.remove(at);
                 let other = name_of(other);
-                self.problems.push(format!(
-                    "{place}: {key} does `{name}` and no longer `{other}`."
-                ));
+                problems.push(format!("{key} does `{name}` and no longer `{other}`."));
             }
             let hidden = self
                 .bound
@@ -326,12 +341,31 @@ impl Keymap {
                 .find(|(c, k, _)| *c == Context::Global && *k == key);
             if let (Context::Composer, Some((_, _, action))) = (row.context, hidden) {
                 let other = name_of(*action);
-                self.problems.push(format!(
-                    "{place}: {key} does `{name}` while you write, so `{other}` needs another key."
+                problems.push(format!(
+                    "{key} does `{name}` while you write, so `{other}` needs another key."
                 ));
             }
             self.bound.push((row.context, key, row.action));
         }
+        problems
+    }
+
+    /// Keys given to an action of everywhere that mean something else while one writes.
+    fn shadowed(&self, name: &str, changes: &BTreeMap<String, Vec<String>>) -> Vec<String> {
+        let is = |row: &&Row| row.name == name && row.context == Context::Global;
+        let Some(row) = TABLE.iter().find(is) else {
+            return Vec::new();
+        };
+        let mine = self.bound.iter().filter(|(_, _, a)| *a == row.action);
+        let shadows = mine.filter_map(|(_, key, _)| {
+            let other = self.action(&[Context::Composer], *key)?;
+            // A key that the user gave to both was told already.
+            (!changes.contains_key(name_of(other))).then(|| {
+                let other = name_of(other);
+                format!("{key} stays `{other}` while you write, so `{name}` needs another key.")
+            })
+        });
+        shadows.collect()
     }
 
     /// What this key does in the first of these contexts that knows it.
@@ -346,6 +380,15 @@ impl Keymap {
     pub fn key(&self, action: Action) -> String {
         let first = self.bound.iter().find(|(_, _, a)| *a == action);
         first.map(|(_, key, _)| key.to_string()).unwrap_or_default()
+    }
+
+    /// The key that really leads to an action of everywhere while one writes; empty if none does.
+    pub fn key_while_writing(&self, action: Action) -> String {
+        let leads = |(_, key, a): &&(Context, Key, Action)| {
+            *a == action && self.action(&[Context::Composer, Context::Global], *key) == Some(action)
+        };
+        let found = self.bound.iter().find(leads);
+        found.map(|(_, key, _)| key.to_string()).unwrap_or_default()
     }
 
     /// Every key of an action, joined by spaces.
@@ -374,6 +417,15 @@ pub fn nearest<'a>(word: &str, names: impl Iterator<Item = &'a str>) -> &'a str 
         .max_by_key(|name| (closeness(word, name), usize::MAX - name.len()))
         .unwrap_or("")
 }
+
+/// The number at the end of `keys.toml line 3`; places without one come first.
+fn line_of(place: &str) -> u32 {
+    let digits = place.rsplit(' ').next().unwrap_or_default();
+    digits.parse().unwrap_or(0)
+}
+
+/// Names that have less in common are not worth naming, of 1,000.
+const ALIKE: usize = 400;
 
 fn closeness(a: &str, b: &str) -> usize {
     let pairs = |text: &str| -> Vec<(char, char)> {

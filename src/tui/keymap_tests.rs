@@ -70,3 +70,29 @@ fn the_key_document_is_made_from_the_table() {
         "run the tests once with DUNLIN_WRITE_DOCS=1"
     );
 }
+
+#[test]
+fn a_key_of_everywhere_that_the_composer_keeps_is_told_and_lines_are_in_order() {
+    let changes = BTreeMap::from([
+        ("submit".to_owned(), vec!["ctrl+s".to_owned()]),
+        ("help".to_owned(), vec!["ctrl+y".to_owned()]),
+        ("nosuch".to_owned(), vec!["f5".to_owned()]),
+    ]);
+    let at = |name: &str, line: &str| (name.to_owned(), format!("keys.toml line {line}"));
+    let places = BTreeMap::from([at("submit", "1"), at("help", "2"), at("nosuch", "10")]);
+    let map = Keymap::new(&changes, &places);
+    let [first, second, third] = map.problems() else {
+        panic!("{:?}", map.problems())
+    };
+    assert!(first.contains("line 1: ctrl+s does `submit`"), "{first}");
+    assert!(second.contains("ctrl+y stays `yank`"), "{second}");
+    assert_eq!(
+        third,
+        "keys.toml line 10: `nosuch` is not an action. F1 lists them all."
+    );
+    assert_eq!(map.key_while_writing(Action::Sessions), "", "it submits");
+    assert_eq!(
+        Keymap::default().key_while_writing(Action::Sessions),
+        "ctrl+s"
+    );
+}

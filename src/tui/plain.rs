@@ -295,7 +295,7 @@ impl Plain {
         let Some(open) = self.asks.front() else {
             return;
         };
-        for line in ask::shown(open, &self.keys) {
+        for line in ask::shown(open, self.asks.len(), &self.keys) {
             self.print(&line);
         }
     }

@@ -9,7 +9,7 @@ mod apply;
 mod calls;
 mod compaction;
 mod find;
-mod folds;
+pub mod folds;
 mod layouts;
 mod list;
 mod moves;

@@ -1,3 +1,5 @@
+//! Branches of a session: which messages are on one, what forks, which turns there are.
+
 use serde_json::json;
 
 use super::*;

@@ -8,12 +8,13 @@ use std::path::PathBuf;
 
 use serde_json::Value;
 
+use super::tool_state::{set_completed, set_failed, set_running};
 use super::{State, Turn};
 use crate::agent::effect::Effect;
 use crate::agent::input::{Judgement, SnapshotTag};
 use crate::agent::loop_guard::Loop;
 use crate::protocol::{
-    AskBody, Event, Fault, FaultKind, Millis, Part, PartBody, PartId, ToolState, TurnEnd,
+    AskBody, Event, Fault, FaultKind, Millis, PartBody, PartId, ToolState, TurnEnd,
 };
 use crate::tools::{Access, Failure, ProgressUpdate, Success};
 
@@ -506,78 +507,4 @@ fn take_access(call: &mut Call, access: Access) {
     call.title = access.title;
     call.can_write = access.can_write;
     call.writes = access.writes;
-}
-
-fn set_running(part: &mut Part, new_title: &str, now: Millis) {
-    if let PartBody::Tool(tool) = &mut part.body
-        && let ToolState::Running { title, start, .. } = &mut tool.state
-    {
-        new_title.clone_into(title);
-        *start = now;
-    }
-}
-
-fn set_completed(part: &mut Part, success: Success, now: Millis) {
-    part.end = Some(now);
-    if let PartBody::Tool(tool) = &mut part.body
-        && let ToolState::Running {
-            input,
-            title,
-            start,
-            ..
-        } = &mut tool.state
-    {
-        let title = if success.title.is_empty() {
-            std::mem::take(title)
-        } else {
-            success.title
-        };
-        tool.state = ToolState::Completed {
-            input: std::mem::take(input),
-            output: success.output,
-            title,
-            metadata: success.metadata,
-            attachments: success.attachments,
-            truncated: success.truncated,
-            compacted_at: None,
-            start: *start,
-            end: now,
-        };
-    }
-}
-
-pub(super) fn set_failed(part: &mut Part, mut failure: Failure, now: Millis) {
-    part.end = Some(now);
-    if let PartBody::Tool(tool) = &mut part.body {
-        let (input, raw, start) = match &mut tool.state {
-            ToolState::Running {
-                input,
-                title,
-                metadata,
-                start,
-                ..
-            } => {
-                // What was known while it ran (a subagent's session) stays known.
-                if failure.title.is_empty() {
-                    failure.title = std::mem::take(title);
-                }
-                if failure.metadata.is_null() {
-                    failure.metadata = std::mem::take(metadata);
-                }
-                (std::mem::take(input), String::new(), *start)
-            }
-            ToolState::Pending { raw } => (Value::Null, std::mem::take(raw), now),
-            ToolState::Completed { .. } | ToolState::Error { .. } => return,
-        };
-        tool.state = ToolState::Error {
-            input,
-            raw,
-            error: failure.message,
-            title: failure.title,
-            metadata: failure.metadata,
-            interrupted: false,
-            start,
-            end: now,
-        };
-    }
 }

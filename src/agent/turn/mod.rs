@@ -17,6 +17,7 @@ mod step;
 mod stop;
 mod stream;
 mod subagents;
+mod tool_state;
 mod writes;
 
 pub use rules::FolderRules;

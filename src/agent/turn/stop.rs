@@ -169,7 +169,7 @@ impl Turn {
                     message,
                     ..Failure::default()
                 };
-                super::calls::set_failed(part, failure, now);
+                super::tool_state::set_failed(part, failure, now);
                 if let PartBody::Tool(tool) = &mut part.body
                     && let ToolState::Error { interrupted, .. } = &mut tool.state
                 {

@@ -1,3 +1,5 @@
+//! The four strategies: when each is due, what it keeps, how a head is cut into chunks.
+
 use super::*;
 use crate::config::used::ContextSettings;
 use crate::context::compact::View;

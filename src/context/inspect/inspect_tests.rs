@@ -1,3 +1,5 @@
+//! The report of `/context` and `dunlin inspect`: figures, timeline, warnings.
+
 use super::*;
 use crate::context::test_world::World;
 use crate::protocol::{CacheTokens, Finish, Tokens, ToolState};

@@ -1,3 +1,5 @@
+//! `bash` and its jobs with real processes: output, time limits, kills, floods, the sandbox's word.
+
 use std::fs;
 use std::path::Path;
 use std::time::{Duration, Instant as Clock};

@@ -1,3 +1,5 @@
+//! Finding the place of an edit and keeping everything around it, case by case and at random.
+
 use proptest::prelude::*;
 
 use super::*;

@@ -1,3 +1,5 @@
+//! The `edit` tool on files: what it refuses, what it answers, what it leaves as it was.
+
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
 

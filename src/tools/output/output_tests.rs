@@ -1,3 +1,5 @@
+//! Truncation: exact limits, what is said, what is saved, bounded memory.
+
 use std::fs;
 
 use proptest::prelude::*;

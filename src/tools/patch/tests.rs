@@ -1,3 +1,5 @@
+//! `apply_patch`: the format, all or nothing, what a bad patch is told.
+
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -1,3 +1,5 @@
+//! `read`: text, folders, notebooks, pictures, and files that are none of these.
+
 use std::fs;
 use std::sync::{Arc, Mutex};
 

@@ -16,6 +16,8 @@ use crate::tools::{Access, Failure, Need, Success, Tool, ToolContext};
 
 /// Levels that are shown if the call does not say.
 const DEPTH: u64 = 3;
+/// Entries that are looked at: what does not fit is in the file of the full output.
+const MOST: usize = 100_000;
 
 /// What `list` takes.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
@@ -110,7 +112,6 @@ fn tree(root: PathBuf, depth: u64, context: &ToolContext) -> Result<Success, Str
     if !is_folder {
         return Err(format!("{name} is a file; read it, or list a folder."));
     }
-    let most = context.output.limits().glob_paths;
     let mut builder = walk::builder(&root);
     builder
         .max_depth(Some(depth as usize))
@@ -122,7 +123,7 @@ fn tree(root: PathBuf, depth: u64, context: &ToolContext) -> Result<Success, Str
         if context.cancel.is_cancelled() {
             break;
         }
-        if count == most {
+        if count == MOST {
             more = true;
             break;
         }
@@ -140,12 +141,12 @@ fn tree(root: PathBuf, depth: u64, context: &ToolContext) -> Result<Success, Str
     if more {
         _ = write!(
             output,
-            "\n(Only the first {most} entries. List a folder below, or use glob.)"
+            "\n(Only the first {MOST} entries. List a folder below, or use glob.)"
         );
     }
     Ok(Success {
         output,
-        metadata: json!({"entries": count, "cut": more}),
+        metadata: json!({"entries": count, "cut": more || fitted.omitted > 0}),
         truncated: fitted.full,
         ..Success::default()
     })

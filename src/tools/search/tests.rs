@@ -1,3 +1,5 @@
+//! `grep`, `glob` and `list`: what is searched, in which order, within which bounds.
+
 use std::fs;
 use std::time::{Duration, SystemTime};
 

@@ -1,3 +1,5 @@
+//! Encodings: how bytes are read, and that an edit leaves the others as they are.
+
 use proptest::prelude::*;
 
 use super::*;

@@ -32,6 +32,8 @@ pub struct Edit {
     pub added: u64,
     /// Lines removed.
     pub removed: u64,
+    /// Where each file begins among the hunks, if there are several.
+    files: Vec<(usize, char, String)>,
 }
 
 impl Edit {
@@ -42,8 +44,13 @@ impl Edit {
 
     /// A change, from the call and its metadata (`diff` or `hunks`, `added`, `removed`).
     pub fn of(mut facts: ToolFacts, metadata: &Value) -> Self {
+        let mut files = Vec::new();
         let (hunks, dropped) = match metadata.get("diff").and_then(Value::as_str) {
-            Some(text) => diff::parse(text, KEPT),
+            Some(text) => {
+                let parsed = diff::parse(text, KEPT);
+                files = parsed.files;
+                (parsed.hunks, parsed.dropped)
+            }
             None => metadata
                 .get("hunks")
                 .and_then(|hunks| serde_json::from_value::<Vec<Hunk>>(hunks.clone()).ok())
@@ -61,6 +68,7 @@ impl Edit {
             facts,
             hunks,
             dropped,
+            files,
         }
     }
 
@@ -169,8 +177,7 @@ impl Edit {
             form,
             broken: cx.unfolded,
         };
-        let path = self.facts.title.lines().next().unwrap_or_default();
-        let mut diff = diff::rows(&self.hunks, extension(path), shape, &cx.page());
+        let mut diff = self.diff_rows(shape, cx);
         let limit = if narrow { SHOWN_NARROW } else { SHOWN };
         let mut hidden = self.dropped;
         if !cx.unfolded && diff.len() > limit + 1 {
@@ -180,8 +187,50 @@ impl Edit {
         rows.extend(diff);
         if hidden > 0 {
             let words = words::count(hidden, "more line", "more lines");
-            rows.push(cx.hidden(&cx.dim(&Safe::strip(&words)), !cx.unfolded));
+            let words = cx.dim(&Safe::strip(&words));
+            rows.push(if cx.unfolded {
+                cx.lost(&words)
+            } else {
+                cx.hidden(&words, true)
+            });
         }
+    }
+
+    /// The rows of all hunks; of several files each has a row with its name before its own.
+    fn diff_rows(&self, shape: Shape, cx: &Cx<'_>) -> Vec<Row> {
+        if self.files.len() < 2 {
+            let path = self.facts.title.lines().next().unwrap_or_default();
+            return diff::rows(&self.hunks, extension(path), shape, &cx.page());
+        }
+        let mut rows = Vec::new();
+        for (n, (from, kind, path)) in self.files.iter().enumerate() {
+            let to = self
+                .files
+                .get(n + 1)
+                .map_or(self.hunks.len(), |next| next.0);
+            let hunks = self.hunks.get(*from..to).unwrap_or_default();
+            let (added, removed) = diff::count(hunks);
+            let theme = cx.theme;
+            let mut line = Styled::new();
+            line.pad(cx.geometry.text);
+            let gutter = line.len();
+            line.push(&Safe::strip(&format!("{kind} {path}  ")), theme.dim());
+            line.push(
+                &Safe::strip(&format!("{}{added} ", theme.glyphs.plus)),
+                theme.dim(),
+            );
+            line.push(
+                &Safe::strip(&format!("{}{removed}", theme.glyphs.minus)),
+                theme.dim(),
+            );
+            rows.push(Row {
+                line: line.fit(cx.geometry.right),
+                gutter,
+                ..Row::BLANK
+            });
+            rows.extend(diff::rows(hunks, extension(path), shape, &cx.page()));
+        }
+        rows
     }
 }
 

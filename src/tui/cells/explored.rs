@@ -62,11 +62,27 @@ impl Explored {
         if facts.outcome != Outcome::Failed {
             facts.output = super::tool::Kept::default();
         }
+        let known = self.entries.iter().find(|e| e.part == part);
+        if let Some(known) = known.filter(|_| facts.outcome.is_running()) {
+            facts.asked = known.facts.asked;
+            facts.asked_why.clone_from(&known.facts.asked_why);
+        }
         let entry = Entry { part, kind, facts };
         match self.entries.iter_mut().find(|e| e.part == part) {
             Some(known) => *known = entry,
             None => self.entries.push(entry),
         }
+    }
+
+    /// The facts of one of its calls.
+    pub fn facts_mut(&mut self, part: PartId) -> Option<&mut ToolFacts> {
+        let entry = self.entries.iter_mut().find(|e| e.part == part)?;
+        Some(&mut entry.facts)
+    }
+
+    /// The call that the user is asked about, if any.
+    pub fn asked(&self) -> Option<&Entry> {
+        self.entries.iter().find(|e| e.facts.asked)
     }
 
     /// True while one of them runs.
@@ -162,13 +178,33 @@ impl Explored {
         } else {
             words::took(self.took())
         };
-        let mut rows = vec![cx.header(glyph, title, &[cx.dim(&time)])];
+        let mut rows = vec![match self.asked() {
+            Some(entry) => Self::waiting(entry, cx),
+            None => cx.header(glyph, title, &[cx.dim(&time)]),
+        }];
         if cx.unfolded {
             for entry in &self.entries {
                 self.entry(entry, cx, &mut rows);
             }
         }
         rows
+    }
+
+    /// `⠿ Waiting for you  read src/main.rs                 4th identical call`.
+    fn waiting(entry: &Entry, cx: &Cx<'_>) -> Row {
+        let theme = cx.theme;
+        let mut title = Styled::new();
+        title.fixed("Waiting for you  ", theme.default());
+        title.push(&Safe::strip(&entry.facts.tool), theme.default());
+        title.pad(1);
+        title.push(&entry.facts.shown_title(), theme.default());
+        let why = Safe::strip(&entry.facts.asked_why);
+        let right = if entry.facts.asked_why.is_empty() {
+            cx.dim(&words::running(cx.now - entry.facts.start))
+        } else {
+            Styled::of(&why, theme.amber())
+        };
+        cx.header((theme.glyphs.waiting, theme.amber()), title, &[right])
     }
 
     #[expect(clippy::unused_self, reason = "belongs to the group's layout")]

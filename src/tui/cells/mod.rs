@@ -125,8 +125,9 @@ impl Cell {
     }
 
     /// True while the user is asked about it.
-    pub const fn is_asked(&self) -> bool {
+    pub fn is_asked(&self) -> bool {
         match self {
+            Self::Explored(cell) => cell.asked().is_some(),
             Self::Exec(cell) => cell.facts.asked,
             Self::Edit(cell) => cell.facts.asked,
             Self::Task(cell) => cell.facts.asked,

@@ -8,9 +8,20 @@ use crate::tui::command;
 use crate::tui::input::Key;
 use crate::tui::keymap::{Action, Context, Keymap, TABLE};
 use crate::tui::state::State;
+use crate::tui::text::width::columns;
+use crate::tui::text::wrap;
 use crate::tui::view::row::Row;
 
-const COLUMN: u16 = 52;
+/// Columns that a column of help wants at least.
+const COLUMN: u16 = 38;
+/// Columns of its keys at most.
+const KEYS: usize = 20;
+
+/// Columns in which several keys stand beside one another.
+const BESIDE: usize = 14;
+
+/// A row of help: keys, what they do, and where that stands (0 for a heading).
+type Shown = (String, String, usize);
 
 /// One line of help.
 #[derive(Debug, Clone)]
@@ -30,7 +41,15 @@ pub struct Help {
 impl Help {
     /// From the tables as the user changed them.
     pub fn new(keys: &Keymap) -> Self {
-        let mut sections: Vec<Vec<Line>> = Context::ALL
+        // What is wanted most comes first: writing, a running turn, then what holds everywhere.
+        let mut contexts = Context::ALL;
+        contexts.sort_by_key(|(context, _)| match context {
+            Context::Composer => 0,
+            Context::Running => 1,
+            Context::Global => 2,
+            _ => 3,
+        });
+        let mut sections: Vec<Vec<Line>> = contexts
             .iter()
             .map(|(context, heading)| {
                 let rows = TABLE.iter().filter(|row| row.context == *context);
@@ -51,18 +70,14 @@ impl Help {
         let commands = std::iter::once(Line::Heading("Commands"))
             .chain(commands)
             .chain([Line::Blank]);
-        sections.insert(2, commands.collect());
+        sections.insert(3, commands.collect());
         Self { sections, top: 0 }
     }
 
     /// Moves by rows.
     pub fn scroll(&mut self, delta: isize) {
-        let most = self
-            .sections
-            .iter()
-            .map(Vec::len)
-            .sum::<usize>()
-            .saturating_sub(1);
+        // Rows depend on the window; no line takes more than four.
+        let most = 4 * self.sections.iter().map(Vec::len).sum::<usize>();
         self.top = self.top.saturating_add_signed(delta).min(most);
     }
 
@@ -85,40 +100,31 @@ impl Help {
     pub fn draw(&self, state: &State, area: Rect, buf: &mut Cells) -> Option<Position> {
         let frame = Frame::of(area);
         let theme = &state.theme;
-        let columns = usize::from((frame.body.width / COLUMN).clamp(1, 3));
+        let count = usize::from((frame.body.width / COLUMN).clamp(1, 3));
         Row::new()
             .fixed("Keys and commands", theme.bold())
             .right("change keys under [ui.keys]", theme.dim())
             .draw(frame.title, buf);
-        let width = frame.body.width / columns as u16;
-        let deep = usize::from(width).min(24);
-        let all = self.columns(columns);
+        let width = frame.body.width / count as u16;
+        let all = self.columns(count, usize::from(width.saturating_sub(2)));
         let longest = all.iter().map(Vec::len).max().unwrap_or(0);
-        let top = self.top.min(longest.saturating_sub(1));
+        let height = usize::from(frame.body.height);
+        let top = self.top.min(longest.saturating_sub(height));
         for (at, lines) in all.iter().enumerate() {
-            let rows: Vec<Row> = lines
-                .iter()
-                .skip(top)
-                .take(usize::from(frame.body.height))
-                .map(|line| match line {
-                    Line::Heading(text) => Row::new().text(text, theme.bold()),
-                    Line::Entry(keys, says) => Row::new()
-                        .text(keys, theme.accent())
-                        .to(deep)
-                        .text(says, theme.dim()),
-                    Line::Blank => Row::new(),
-                })
-                .collect();
-            let x = frame.body.x + at as u16 * width;
-            draw_rows(
-                rows.iter(),
-                Rect {
-                    x,
-                    width: width.saturating_sub(2),
-                    ..frame.body
-                },
-                buf,
-            );
+            let row = |(keys, says, column): &Shown| match column {
+                0 => Row::new().text(keys, theme.bold()),
+                column => Row::new()
+                    .text(keys, theme.accent())
+                    .to(*column)
+                    .text(says, theme.dim()),
+            };
+            let rows: Vec<Row> = lines.iter().skip(top).take(height).map(row).collect();
+            let place = Rect {
+                x: frame.body.x + at as u16 * width,
+                width: width.saturating_sub(2),
+                ..frame.body
+            };
+            draw_rows(rows.iter(), place, buf);
         }
         footer(
             state,
@@ -129,12 +135,14 @@ impl Help {
         None
     }
 
-    /// Sections dealt into columns of about the same height, in order.
-    fn columns(&self, count: usize) -> Vec<Vec<Line>> {
-        let total: usize = self.sections.iter().map(Vec::len).sum();
+    /// Sections dealt into columns of about the same height, in order, each line in as many rows
+    /// as it takes.
+    fn columns(&self, count: usize, width: usize) -> Vec<Vec<Shown>> {
+        let sections: Vec<_> = self.sections.iter().map(|s| section(s, width)).collect();
+        let total: usize = sections.iter().map(Vec::len).sum();
         let goal = total.div_ceil(count.max(1));
-        let mut columns: Vec<Vec<Line>> = vec![Vec::new()];
-        for section in &self.sections {
+        let mut columns: Vec<Vec<Shown>> = vec![Vec::new()];
+        for section in sections {
             let full = columns
                 .last()
                 .is_some_and(|c| !c.is_empty() && c.len() + section.len() / 2 > goal);
@@ -142,9 +150,53 @@ impl Help {
                 columns.push(Vec::new());
             }
             if let Some(column) = columns.last_mut() {
-                column.extend(section.iter().cloned());
+                column.extend(section);
             }
         }
         columns
     }
+}
+
+/// The rows of a section in so many columns.
+fn section(lines: &[Line], width: usize) -> Vec<Shown> {
+    let longest = lines.iter().filter_map(|line| match line {
+        Line::Entry(keys, _) if columns(keys) <= BESIDE => Some(columns(keys)),
+        Line::Entry(keys, _) => keys.split("  ").map(columns).max(),
+        _ => None,
+    });
+    let keys_room = longest.max().unwrap_or(0).min(KEYS);
+    let at = keys_room + 2;
+    let mut rows = Vec::new();
+    for line in lines {
+        let (keys, says) = match line {
+            Line::Heading(text) => {
+                rows.push(((*text).to_owned(), String::new(), 0));
+                continue;
+            }
+            Line::Blank => {
+                rows.push((String::new(), String::new(), 0));
+                continue;
+            }
+            Line::Entry(keys, says) => (keys, says),
+        };
+        // Keys that do not fit beside one another stand below one another.
+        let keys: Vec<&str> = if columns(keys) <= keys_room {
+            vec![keys]
+        } else {
+            let each = keys.split("  ");
+            each.flat_map(|key| broken(key, keys_room)).collect()
+        };
+        let says = broken(says, width.saturating_sub(at).max(8));
+        for n in 0..keys.len().max(says.len()) {
+            let piece = |pieces: &[&str]| pieces.get(n).copied().unwrap_or_default().to_owned();
+            rows.push((piece(&keys), piece(&says), at));
+        }
+    }
+    rows
+}
+
+/// A text in pieces of so many columns.
+fn broken(text: &str, room: usize) -> Vec<&str> {
+    let pieces = wrap::pieces(text, room, room).into_iter();
+    pieces.filter_map(|piece| text.get(piece.range)).collect()
 }

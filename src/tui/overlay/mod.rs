@@ -13,6 +13,7 @@ pub mod permissions;
 pub mod picker;
 pub mod queue;
 pub mod rewind;
+mod sample;
 pub mod search;
 mod session_rows;
 pub mod sessions;

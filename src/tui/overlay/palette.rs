@@ -4,7 +4,7 @@
 
 use super::picker::{Entry, Kind, Picker};
 use super::{Intent, Overlay};
-use crate::tui::command;
+use crate::tui::command::{self, Command};
 use crate::tui::composer::offers::Offers;
 use crate::tui::keymap::{Action, Context, Keymap, TABLE};
 
@@ -25,7 +25,10 @@ pub fn palette(keys: &Keymap, offers: &Offers) -> Overlay {
         .iter()
         .map(|row| Entry {
             label: label(&format!("/{}", row.name), row.says),
-            detail: row.takes.to_owned(),
+            detail: [row.takes.to_owned(), key_of(keys, row.command)]
+                .join("   ")
+                .trim()
+                .to_owned(),
             intents: vec![if row.takes.is_empty() || row.takes.starts_with('[') {
                 Intent::Run(row.command)
             } else {
@@ -43,6 +46,26 @@ pub fn palette(keys: &Keymap, offers: &Offers) -> Overlay {
     Overlay::Picker(Picker::new(Kind::Other, "Commands and actions", entries))
 }
 
+/// Actions that do what a command does: they are one row, the command's, with the key beside it.
+const SAME: [(Action, Command); 10] = [
+    (Action::Help, Command::Help),
+    (Action::Sessions, Command::Sessions),
+    (Action::Models, Command::Model),
+    (Action::Changes, Command::Diff),
+    (Action::Inspector, Command::Context),
+    (Action::Subagents, Command::Subagents),
+    (Action::Palette, Command::Palette),
+    (Action::Editor, Command::Editor),
+    (Action::Find, Command::Find),
+    (Action::Quit, Command::Quit),
+];
+
+fn key_of(keys: &Keymap, command: Command) -> String {
+    let same = SAME.iter().find(|(_, other)| *other == command);
+    same.map(|(action, _)| keys.key(*action))
+        .unwrap_or_default()
+}
+
 /// A name and what it does, in columns; both are searched.
 fn label(name: &str, says: &str) -> String {
     format!("{name:<17} {says}")
@@ -55,7 +78,8 @@ fn actions(keys: &Keymap) -> impl Iterator<Item = Entry> + '_ {
         Context::Composer => FROM_THE_COMPOSER.contains(&row.action),
         _ => false,
     });
-    named.map(|row| Entry {
+    let own = |row: &&crate::tui::keymap::Row| SAME.iter().all(|(same, _)| *same != row.action);
+    named.filter(own).map(|row| Entry {
         label: label(row.name, row.says),
         detail: keys.key(row.action),
         intents: vec![Intent::Do(row.action)],

@@ -5,7 +5,7 @@
 use ratatui::buffer::Buffer as Cells;
 use ratatui::layout::{Position, Rect};
 
-use super::{Frame, Intent, Outcome, draw_field, edit_line, footer};
+use super::{Frame, Intent, Outcome, draw_field, edit_line, footer, sample};
 use crate::protocol::event::ModelChoice;
 use crate::protocol::{Effort, ModelRef, Op};
 use crate::tui::composer::buffer::Buffer;
@@ -269,6 +269,11 @@ impl Picker {
             y: (frame.body.y + 2).min(frame.body.bottom()),
             height: frame.body.height.saturating_sub(2),
             ..frame.body
+        };
+        let list = if matches!(self.kind, Kind::Themes(_)) {
+            sample::draw(state, list, self.entries.len() as u16, buf)
+        } else {
+            list
         };
         self.draw_list(state, list, buf);
         let mut hints = vec![(Action::ListAccept, "choose")];

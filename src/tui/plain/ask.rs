@@ -2,8 +2,8 @@
 
 use super::lines::{clean, revealed};
 use crate::protocol::{Answer, AskBody};
-use crate::tui::keymap::Keymap;
-use crate::tui::state::asks::{Choice, OpenAsk, Pick, Purpose};
+use crate::tui::keymap::{Action, Keymap};
+use crate::tui::state::asks::{Choice, OpenAsk, Pick, Purpose, loop_subject};
 
 /// What a line did to a question.
 #[derive(Debug, PartialEq)]
@@ -19,8 +19,12 @@ pub(super) enum Reply {
 }
 
 /// The question, one line each.
-pub(super) fn shown(open: &OpenAsk, keys: &Keymap) -> Vec<String> {
+pub(super) fn shown(open: &OpenAsk, count: usize, keys: &Keymap) -> Vec<String> {
     let mut out = vec![String::new()];
+    let question = match count {
+        0 | 1 => "Question: ".to_owned(),
+        several => format!("Question 1 of {several}: "),
+    };
     let mut field = |name: &str, text: &str| {
         for line in text.lines() {
             out.push(format!("{name}{}", revealed(line)));
@@ -36,34 +40,44 @@ pub(super) fn shown(open: &OpenAsk, keys: &Keymap) -> Vec<String> {
             place,
             ..
         } => {
-            field("Question: ", heading);
+            field(&question, heading);
             field("  ", subject);
             field("  ", diff);
             field("  The model says: ", says);
             field("  It does: ", &sees.join(", "));
             field("  Where: ", place);
         }
-        AskBody::DoomLoop { subject, facts, .. } => {
-            field("", "Question: this looks like a loop.");
-            field("  ", subject);
+        AskBody::DoomLoop {
+            tool,
+            subject,
+            facts,
+            ..
+        } => {
+            field(&question, "this looks like a loop.");
+            field("  ", &loop_subject(tool, subject));
             for (name, text) in facts {
                 field("  ", &format!("{name}: {text}"));
             }
         }
-        AskBody::Budget { message } => field("Question: ", message),
-        AskBody::Question { question, .. } => field("Question: ", question),
+        AskBody::Budget { message } => field(&question, message),
+        AskBody::Question { question: text, .. } => field(&question, text),
     }
     if !open.withheld().is_empty() {
         let sentence = format!("  Wider permission is not offered: {}.", open.withheld());
         out.push(clean(&sentence));
     }
     for (at, choice) in open.choices().iter().enumerate() {
-        let line = format!(
-            "  {}  {} {}",
-            letter(at, choice, keys),
-            choice.label,
-            choice.detail
-        );
+        let letter = letter(at, choice, keys);
+        let line = match choice.pick {
+            // Here the words stand on the line of the letter.
+            Pick::Write(Purpose::Say) if choice.action == Some(Action::AskNo) => {
+                format!("  {letter}  No; `{letter} WORDS` says what to do instead")
+            }
+            Pick::Write(Purpose::Say) => {
+                format!("  {letter}  Stop; `{letter} WORDS` says why")
+            }
+            _ => format!("  {letter}  {} {}", choice.label, choice.detail),
+        };
         out.push(clean(line.trim_end()));
     }
     out
@@ -122,6 +136,10 @@ fn written(open: &mut OpenAsk, purpose: Purpose, text: &str) -> Reply {
         Purpose::Say => Reply::Answer(Answer::No { message: text }),
         Purpose::Answer => Reply::Answer(Answer::Text { text }),
         Purpose::Pattern => {
+            let problem = open.problem_with(&text);
+            if !text.is_empty() && !problem.is_empty() {
+                return Reply::Unclear(format!("`{text}` {problem}. Nothing was changed."));
+            }
             open.pattern = (!text.is_empty()).then_some(text);
             Reply::Again
         }

@@ -168,6 +168,11 @@ impl Lines {
                 };
                 ("done", format!("Done: {name} {title}{verdict}"))
             }
+            ToolState::Error {
+                title, metadata, ..
+            } if metadata.get("refused").is_some() => {
+                ("failed", format!("Refused: {name} {title}"))
+            }
             ToolState::Error { title, error, .. } => {
                 let first = error.lines().next().unwrap_or_default();
                 ("failed", format!("Failed: {name} {title}: {first}"))

@@ -168,6 +168,8 @@ pub fn run(start: Start) -> Result<Exit, TuiError> {
     };
     let mut state = State::new(settings, facts, terminal);
     state.themes = themes;
+    let problem = state.theme_problem();
+    state.start.problems.extend(problem);
     state.restyle();
     if ascii_only() {
         state.theme = state.theme.clone().with_glyphs(super::theme::Glyphs::ASCII);

@@ -181,7 +181,7 @@ impl OpenAsk {
     pub fn choices(&self) -> Vec<Choice> {
         match &self.ask.body {
             AskBody::Permission { .. } => self.permission_choices(),
-            AskBody::DoomLoop { subject, .. } => loop_choices(subject),
+            AskBody::DoomLoop { tool, subject, .. } => loop_choices(&loop_subject(tool, subject)),
             AskBody::Budget { .. } => vec![
                 choice(
                     Action::AskOnce,
@@ -256,6 +256,15 @@ impl OpenAsk {
             AskBody::Budget { .. } => safe(Action::AskNo),
             _ => 0,
         }
+    }
+}
+
+/// The call of a loop question for the eye: `read src/main.rs`; a command speaks for itself.
+pub fn loop_subject(tool: &str, subject: &str) -> String {
+    if matches!(tool, "bash" | "shell") || subject.starts_with(tool) {
+        subject.to_owned()
+    } else {
+        format!("{tool} {subject}")
     }
 }
 

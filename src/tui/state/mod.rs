@@ -20,7 +20,7 @@ use plan::Plan;
 
 use super::composer::Composer;
 use super::composer::vim::Vim;
-use super::keymap::Keymap;
+use super::keymap::{Keymap, nearest};
 use super::overlay::Overlay;
 use super::picture::Canvas;
 use super::picture::way::Facts;
@@ -263,6 +263,20 @@ impl State {
             .or_else(|| ThemeChoice::named(name))
     }
 
+    /// What is wrong with the theme's name, if it is nobody's.
+    pub fn theme_problem(&self) -> Option<String> {
+        if self.theme_named(&self.theme_name).is_some() {
+            return None;
+        }
+        let built_in = ThemeChoice::BUILT_IN.iter().map(|(name, _)| *name);
+        let own = self.themes.iter().map(|(name, _)| name.as_str());
+        let near = nearest(&self.theme_name, built_in.chain(own));
+        Some(format!(
+            "ui.theme: there is no theme `{}`. The closest is `{near}`; /theme shows all.",
+            self.theme_name
+        ))
+    }
+
     /// Makes the theme anew from its name, the terminal's colours and its background.
     pub fn restyle(&mut self) {
         let choice = self.theme_named(&self.theme_name).unwrap_or_default();
@@ -397,6 +411,6 @@ impl State {
             Phase::Compacting { .. } => "compacting",
             _ => "working",
         };
-        format!("{project} · {state}")
+        format!("{project} {} {state}", self.theme.glyphs.dot)
     }
 }

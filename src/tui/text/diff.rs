@@ -24,6 +24,9 @@ const NUMBER: usize = 3;
 /// The same where the whole screen shows a diff.
 const WIDE: usize = 4;
 
+/// Columns of a change that are to be seen at least.
+const SIGHT: usize = 12;
+
 /// Lines of a hunk beyond which it has no syntax colours.
 const COLOURED: usize = 2_000;
 
@@ -58,14 +61,39 @@ impl Shape {
     }
 }
 
-/// Reads a unified diff; what is no hunk is skipped. At most `limit` lines are kept; the second
-/// value counts those that are not.
-pub fn parse(text: &str, limit: usize) -> (Vec<Hunk>, usize) {
+/// A unified diff that was read.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Parsed {
+    /// Its hunks, as far as they are kept.
+    pub hunks: Vec<Hunk>,
+    /// Lines that are not kept.
+    pub dropped: usize,
+    /// The file that begins at each of these hunks, with `A`, `M` or `D`; empty if none is named.
+    pub files: Vec<(usize, char, String)>,
+}
+
+/// Reads a unified diff; what is no hunk is skipped. At most `limit` lines are kept.
+pub fn parse(text: &str, limit: usize) -> Parsed {
     let mut hunks: Vec<Hunk> = Vec::new();
+    let mut files: Vec<(usize, char, String)> = Vec::new();
+    let mut before = "";
     let (mut old, mut new, mut left_old, mut left_new) = (0, 0, 0, 0);
     let (mut kept, mut dropped) = (0, 0);
     for line in text.lines() {
         if left_old == 0 && left_new == 0 {
+            if let Some(path) = line.strip_prefix("--- ") {
+                before = path;
+            } else if let Some(after) = line.strip_prefix("+++ ") {
+                let (kind, path) = match (before, after) {
+                    ("/dev/null", path) => ('A', path),
+                    (path, "/dev/null") => ('D', path),
+                    (_, path) => ('M', path),
+                };
+                let bare = path
+                    .split_once('/')
+                    .filter(|(side, _)| matches!(*side, "a" | "b"));
+                files.push((hunks.len(), kind, bare.map_or(path, |(_, p)| p).to_owned()));
+            }
             if let Some(head) = line.strip_prefix("@@ ")
                 && let Some((from, to, heading)) = header(head)
             {
@@ -110,8 +138,14 @@ pub fn parse(text: &str, limit: usize) -> (Vec<Hunk>, usize) {
             kept += 1;
         }
     }
+    // Hunks without lines are at the end: what came after the limit.
     hunks.retain(|hunk| !hunk.lines.is_empty());
-    (hunks, dropped)
+    files.retain(|(at, ..)| *at < hunks.len());
+    Parsed {
+        hunks,
+        dropped,
+        files,
+    }
 }
 
 /// First line and number of lines.
@@ -230,12 +264,14 @@ impl<'a> Layout<'a> {
                 return;
             }
             if !(self.shape.is_narrow() && line.kind == LineKind::Context) {
-                self.line(line, paint.code(self, hunk, at), rows);
+                let differs = paint.differs.get(at).copied().flatten();
+                self.line(line, (paint.code(self, hunk, at), differs), rows);
             }
         }
     }
 
-    fn line(&self, line: &DiffLine, code: Styled, rows: &mut Vec<Row>) {
+    /// One line; `differs` is the byte at which it begins to differ from its other side.
+    fn line(&self, line: &DiffLine, (code, differs): (Styled, Option<usize>), rows: &mut Vec<Row>) {
         let (sign, ink, tint) = self.sign(line.kind);
         let mut gutter = Styled::new();
         gutter.pad(self.page.left);
@@ -259,7 +295,7 @@ impl<'a> Layout<'a> {
         let code = if self.shape.broken {
             code
         } else {
-            code.fit(room)
+            self.in_sight(line, code, differs, room)
         };
         let fill = (line.kind != LineKind::Context).then_some(tint);
         rows.extend(
@@ -267,6 +303,30 @@ impl<'a> Layout<'a> {
                 .into_iter()
                 .map(|row| Row { fill, ..row }),
         );
+    }
+
+    /// A line in the room there is: where its change lies beyond the edge, its beginning gives way.
+    fn in_sight(
+        &self,
+        line: &DiffLine,
+        code: Styled,
+        differs: Option<usize>,
+        room: usize,
+    ) -> Styled {
+        let before = differs.and_then(|at| line.text.get(..at));
+        let column = before
+            .map_or(0, super::width::columns)
+            .saturating_sub(self.margin);
+        let tabs = line.text.contains('\t');
+        if tabs || code.columns() <= room || column + SIGHT <= room {
+            return code.fit(room);
+        }
+        // The change stands in the middle of the row.
+        let skip = super::width::fitting(code.as_str(), column.saturating_sub(room / 2)).0;
+        let mut shown = Styled::new();
+        shown.fixed("…", self.page.theme.dim());
+        shown.extend_part(&code, skip..code.len());
+        shown.fit(room)
     }
 
     fn sign(&self, kind: LineKind) -> (&'static str, Style, Style) {
@@ -293,6 +353,8 @@ struct Paint {
     before: Option<Arc<highlight::Painted>>,
     after: Option<Arc<highlight::Painted>>,
     marks: Vec<Vec<Range<usize>>>,
+    /// Where each changed line begins to differ from its other side.
+    differs: Vec<Option<usize>>,
     /// The line of its side, for each line of the hunk.
     places: Vec<usize>,
 }
@@ -322,11 +384,13 @@ impl Paint {
             new += usize::from(line.kind != LineKind::Removed);
             place
         };
+        let (marks, differs) = marks(&hunk.lines);
         Self {
             before: side(LineKind::Added),
             after: side(LineKind::Removed),
             places: hunk.lines.iter().map(place).collect(),
-            marks: marks(&hunk.lines),
+            marks,
+            differs,
         }
     }
 
@@ -373,9 +437,11 @@ fn indentation(text: &str) -> usize {
     columns
 }
 
-/// The changed words of each line: runs of removed lines against the added lines that follow.
-fn marks(lines: &[DiffLine]) -> Vec<Vec<Range<usize>>> {
+/// The changed words of each line, and where it begins to differ: runs of removed lines against the
+/// added lines that follow.
+fn marks(lines: &[DiffLine]) -> (Vec<Vec<Range<usize>>>, Vec<Option<usize>>) {
     let mut marks = vec![Vec::new(); lines.len()];
+    let mut differs = vec![None; lines.len()];
     let mut at = 0;
     while at < lines.len() {
         let run = |from: usize, kind: LineKind| {
@@ -391,10 +457,12 @@ fn marks(lines: &[DiffLine]) -> Vec<Vec<Range<usize>>> {
             let (a, b) = intraline::ranges(&lines[old].text, &lines[new].text);
             marks[old] = a;
             marks[new] = b;
+            let same = intraline::common(&lines[old].text, &lines[new].text);
+            (differs[old], differs[new]) = (Some(same), Some(same));
         }
         at += (removed + added).max(1);
     }
-    marks
+    (marks, differs)
 }
 
 #[cfg(test)]

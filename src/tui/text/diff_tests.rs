@@ -14,7 +14,7 @@ fn shown(diff: &str, shape: Shape, width: usize) -> Vec<String> {
         measure: width,
         room: width,
     };
-    rows(&parse(diff, 400).0, "rs", shape, &page)
+    rows(&parse(diff, 400).hunks, "rs", shape, &page)
         .iter()
         .map(|r| r.line.as_str().trim_end().to_owned())
         .collect()
@@ -71,7 +71,7 @@ fn hunks_are_parted_by_what_is_between_them() {
 #[test]
 fn lines_that_look_like_headers_are_content() {
     let diff = "@@ -1,2 +1,1 @@\n--- sql comment\n keep\n";
-    let (hunks, _) = parse(diff, 400);
+    let hunks = parse(diff, 400).hunks;
     assert_eq!(hunks.len(), 1);
     assert_eq!(hunks[0].lines[0].text, "-- sql comment");
     assert_eq!(count(&hunks), (0, 1));
@@ -79,7 +79,7 @@ fn lines_that_look_like_headers_are_content() {
 
 #[test]
 fn what_is_over_the_limit_is_counted() {
-    let (hunks, dropped) = parse(DIFF, 3);
+    let Parsed { hunks, dropped, .. } = parse(DIFF, 3);
     assert_eq!(hunks[0].lines.len(), 3);
     assert_eq!(dropped, 4);
 }
@@ -95,7 +95,7 @@ fn copying_a_row_gives_code_only() {
         measure: 80,
         room: 80,
     };
-    let rows = rows(&parse(DIFF, 400).0, "rs", Shape::default(), &page);
+    let rows = rows(&parse(DIFF, 400).hunks, "rs", Shape::default(), &page);
     assert_eq!(rows[2].copy(0..200), "if self.replaying {");
 }
 
@@ -129,7 +129,7 @@ fn a_part_begins_and_ends_where_it_is_asked_to() {
         measure: 60,
         room: 60,
     };
-    let hunks = parse(DIFF, 400).0;
+    let hunks = parse(DIFF, 400).hunks;
     for form in [Form::Screen, Form::Split] {
         let shape = Shape {
             form,
@@ -144,4 +144,44 @@ fn a_part_begins_and_ends_where_it_is_asked_to() {
             "{form:?}: {rows:?}"
         );
     }
+}
+
+#[test]
+fn a_change_beyond_the_edge_is_brought_into_sight() {
+    let long = |end: &str| format!("let very_long = \"{}\"; // {end}", "x".repeat(230));
+    let diff = format!("@@ -2,1 +2,1 @@\n-{}\n+{}\n", long("begin"), long("done"));
+    let rows = shown(&diff, Shape::default(), 100);
+    assert!(
+        rows[0].contains("// begin") && rows[0].contains('…'),
+        "{rows:?}"
+    );
+    assert!(rows[1].contains("// done"), "{rows:?}");
+    assert!(
+        rows.iter()
+            .all(|row| super::super::width::columns(row) <= 100)
+    );
+    let near = "@@ -1,1 +1,1 @@\n-let a = 1;\n+let b = 1;\n";
+    assert_eq!(shown(near, Shape::default(), 100).len(), 2);
+    assert!(
+        shown(near, Shape::default(), 100)
+            .iter()
+            .all(|row| !row.contains('…'))
+    );
+}
+
+#[test]
+fn the_files_of_a_diff_are_told_apart() {
+    let diff = "--- /dev/null\n+++ b/new.txt\n@@ -0,0 +1,1 @@\n+a\n--- a/src/b.rs\n+++ b/src/b.rs\n\
+                @@ -1,1 +1,1 @@\n-x\n+y\n@@ -9,1 +9,1 @@\n--- not a head\n+z\n--- a/old\n+++ /dev/null\n@@ -1,1 +0,0 @@\n-b\n";
+    let parsed = parse(diff, 400);
+    let files: Vec<(usize, char, &str)> = parsed
+        .files
+        .iter()
+        .map(|(at, kind, path)| (*at, *kind, path.as_str()))
+        .collect();
+    assert_eq!(
+        files,
+        [(0, 'A', "new.txt"), (1, 'M', "src/b.rs"), (3, 'D', "old")]
+    );
+    assert_eq!(parse(diff, 1).files.len(), 1);
 }

@@ -7,7 +7,7 @@ use std::ops::Range;
 
 use similar::{Algorithm, ChangeTag, TextDiff};
 
-/// Bytes beyond which lines are not compared.
+/// Bytes beyond which lines are not compared word by word.
 const LONGEST: usize = 400;
 
 /// Share of equal text below which nothing is marked, in percent.
@@ -15,8 +15,11 @@ const ALIKE: usize = 35;
 
 /// The differing ranges of the old and of the new line.
 pub fn ranges(old: &str, new: &str) -> (Vec<Range<usize>>, Vec<Range<usize>>) {
-    if old.len() > LONGEST || new.len() > LONGEST || old == new {
+    if old == new {
         return (Vec::new(), Vec::new());
+    }
+    if old.len() > LONGEST || new.len() > LONGEST {
+        return middles(old, new);
     }
     let diff = TextDiff::configure()
         .algorithm(Algorithm::Myers)
@@ -46,6 +49,38 @@ pub fn ranges(old: &str, new: &str) -> (Vec<Range<usize>>, Vec<Range<usize>>) {
         return (Vec::new(), Vec::new());
     }
     (removed, added)
+}
+
+/// Bytes at the beginning that both lines share.
+pub fn common(old: &str, new: &str) -> usize {
+    let same = old.chars().zip(new.chars()).take_while(|(a, b)| a == b);
+    same.map(|(c, _)| c.len_utf8()).sum()
+}
+
+/// What lies between the common beginning and the common end: enough for lines too long to compare.
+fn middles(old: &str, new: &str) -> (Vec<Range<usize>>, Vec<Range<usize>>) {
+    let head = common(old, new);
+    let tails = (
+        old.get(head..).unwrap_or_default(),
+        new.get(head..).unwrap_or_default(),
+    );
+    let same = tails.0.chars().rev().zip(tails.1.chars().rev());
+    let tail: usize = same
+        .take_while(|(a, b)| a == b)
+        .map(|(c, _)| c.len_utf8())
+        .sum();
+    if (head + tail) * 100 < old.len().max(new.len()) * ALIKE {
+        return (Vec::new(), Vec::new());
+    }
+    let middle = |line: &str| {
+        let range = head..line.len() - tail;
+        if range.is_empty() {
+            Vec::new()
+        } else {
+            vec![range]
+        }
+    };
+    (middle(old), middle(new))
 }
 
 fn grow(ranges: &mut Vec<Range<usize>>, range: Range<usize>) {

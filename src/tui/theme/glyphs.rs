@@ -30,6 +30,8 @@ pub struct Glyphs {
     pub ask: &'static str,
     /// Warns.
     pub warn: &'static str,
+    /// Between words of one row.
+    pub dot: &'static str,
     /// Says something in passing; a bullet.
     pub note: &'static str,
     /// Waits for the user.
@@ -89,6 +91,7 @@ impl Glyphs {
         hidden: "┊",
         ask: "?",
         warn: "!",
+        dot: "·",
         note: "•",
         waiting: "⠿",
         next_step: "↳",
@@ -115,9 +118,9 @@ impl Glyphs {
     /// For all others.
     pub const ASCII: Self = Self {
         prompt: ">",
-        done: "+",
+        done: "*",
         failed: "x",
-        folded: ">",
+        folded: "+",
         open: "v",
         thought: ":",
         retry: "@",
@@ -126,7 +129,8 @@ impl Glyphs {
         hidden: ":",
         ask: "?",
         warn: "!",
-        note: "*",
+        dot: "|",
+        note: ".",
         waiting: "=",
         next_step: ">",
         later: "~",
@@ -145,7 +149,7 @@ impl Glyphs {
         tree: ("|", "`"),
         cross: "+",
         boxes: ("-", "x"),
-        active: ">",
+        active: "o",
         spinner: &["|", "/", "-", "\\"],
     };
 
@@ -178,6 +182,7 @@ mod tests {
             set.hidden,
             set.ask,
             set.warn,
+            set.dot,
             set.note,
             set.waiting,
             set.next_step,

@@ -82,6 +82,10 @@ pub(super) fn asked(list: &mut List, part: PartId, asked: Option<&AskBody>) {
         return;
     };
     let facts = match &mut entry.cell {
+        Cell::Explored(cell) => match cell.facts_mut(part) {
+            Some(facts) => facts,
+            None => return,
+        },
         Cell::Exec(cell) => &mut cell.facts,
         Cell::Edit(cell) => &mut cell.facts,
         Cell::Task(cell) => &mut cell.facts,

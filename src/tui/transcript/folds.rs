@@ -12,6 +12,15 @@ use crate::tui::cells::Cell;
 use crate::tui::scroll::anchor::Unit;
 use crate::tui::text::Row;
 
+/// Where all of what a cell shows in part can be read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Whole {
+    /// The output of a call: `Op::ReadOutput`.
+    Output(PartId),
+    /// The changes of files: `Op::Diff`.
+    Changes,
+}
+
 /// A cell's layout.
 type Rows = Arc<[Row]>;
 
@@ -45,17 +54,19 @@ impl Transcript {
         true
     }
 
-    /// The newest call on screen that has put something out, for `Op::ReadOutput`.
-    pub fn output_in_view(&self) -> Option<PartId> {
+    /// What the newest call on screen holds more of than it shows.
+    pub fn whole_in_view(&self) -> Option<Whole> {
         self.cells_on_screen().into_iter().find_map(|at| {
             let entry = self.list.get(at)?;
             let facts = match &entry.cell {
                 Cell::Exec(cell) => &cell.facts,
                 Cell::Call(cell) => &cell.facts,
                 Cell::Task(cell) => &cell.facts,
+                Cell::Edit(edit) if edit.dropped > 0 => return Some(Whole::Changes),
                 _ => return None,
             };
-            entry.part.filter(|_| facts.output.total > 0)
+            let part = entry.part.filter(|_| facts.output.total > 0);
+            part.map(Whole::Output)
         })
     }
 

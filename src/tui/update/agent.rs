@@ -120,6 +120,11 @@ fn begin(state: &mut State, event: &Event, now: Millis) {
         return;
     }
     match event {
+        // What is wrong from the start stays to be read until the conversation begins.
+        Event::Notice { level, text } if starts_badly(state, *level) => {
+            state.start.problems.retain(|known| known != text);
+            state.start.problems.push(text.clone());
+        }
         Event::Notice { level, text } => state.say(*level, text.clone(), now),
         Event::Error { error } if state.start.onboarding.is_some() => {
             state.say(NoticeLevel::Error, error.to_string(), now);
@@ -132,6 +137,11 @@ fn begin(state: &mut State, event: &Event, now: Millis) {
         | Event::Error { .. } => state.session.begun = true,
         _ => {}
     }
+}
+
+/// True for a warning that comes before the user did anything.
+fn starts_badly(state: &State, level: NoticeLevel) -> bool {
+    level != NoticeLevel::Info && state.times.typed.is_none() && state.overlays.is_empty()
 }
 
 /// Answers to questions of the front end, and facts of the place.

@@ -441,5 +441,7 @@ pub(super) fn status(state: &State) -> Vec<String> {
             .iter()
             .map(|problem| format!("keys       {problem}")),
     );
+    let problems = state.start.problems.iter();
+    lines.extend(problems.map(|problem| format!("note       {problem}")));
     lines
 }

@@ -60,7 +60,7 @@ pub(super) fn act(state: &mut State, action: Action, now: Millis) -> Vec<Effect>
         Action::FollowUp => return submit(state, Delivery::FollowUp, now),
         Action::InterruptSend => return submit(state, Delivery::Interrupt, now),
         Action::EditQueued => return edit_queued(state, now),
-        Action::DropQueued => return drop_queued(state),
+        Action::DropQueued => return drop_queued(state, now),
         Action::Editor => return vec![Effect::Edit(state.composer.expanded())],
         Action::Up | Action::Down => return vertical(state, action == Action::Up),
         Action::DeleteForward if state.composer.is_empty() => {
@@ -392,10 +392,13 @@ fn forget_queued(state: &mut State, item: &QueueItem) {
     state.queue.follow_ups.retain(|queued| queued.id != item.id);
 }
 
-fn drop_queued(state: &mut State) -> Vec<Effect> {
+fn drop_queued(state: &mut State, now: Millis) -> Vec<Effect> {
     let Some(item) = newest_queued(state).cloned() else {
         return Vec::new();
     };
     forget_queued(state, &item);
+    // What was written is never gone: the history has it.
+    state.composer.history.add(&item.input.text);
+    state.say(NoticeLevel::Info, "Dropped: ↑ brings it back.", now);
     vec![Effect::Op(Op::Queue(QueueEdit::Remove(item.id)))]
 }

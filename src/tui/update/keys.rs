@@ -11,6 +11,7 @@ use super::super::keymap::{Action, Context};
 use super::super::overlay::palette::palette;
 use super::super::overlay::{self, Overlay};
 use super::super::state::State;
+use super::super::transcript::folds::Whole;
 use super::{Effect, asks, compose, layers, subagents};
 use crate::protocol::{DiffScope, Millis, NoticeLevel, Op, Phase};
 
@@ -222,15 +223,15 @@ pub(super) fn act(state: &mut State, action: Action, now: Millis) -> Vec<Effect>
 
 /// Asks for all that a call put out; the transcript keeps only its ends.
 fn show_output(state: &mut State, now: Millis) -> Vec<Effect> {
-    if let Some(part) = state.transcript.output_in_view() {
-        return vec![Effect::Op(Op::ReadOutput(part))];
+    match state.transcript.whole_in_view() {
+        Some(Whole::Output(part)) => vec![Effect::Op(Op::ReadOutput(part))],
+        Some(Whole::Changes) => vec![Effect::Op(Op::Diff(DiffScope::Session))],
+        None => {
+            let text = "No call in view has put anything out.";
+            state.say(NoticeLevel::Info, text, now);
+            Vec::new()
+        }
     }
-    state.say(
-        NoticeLevel::Info,
-        "No call in view has put anything out.",
-        now,
-    );
-    Vec::new()
 }
 
 /// Goes to another place that was found.

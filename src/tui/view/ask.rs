@@ -14,7 +14,7 @@ use crate::protocol::AskBody;
 use crate::tui::composer::buffer::{Row as Line, grapheme_width, layout, position};
 use crate::tui::keymap::Action;
 use crate::tui::state::State;
-use crate::tui::state::asks::{Choice, OpenAsk, Purpose};
+use crate::tui::state::asks::{Choice, OpenAsk, Purpose, loop_subject};
 use crate::tui::term::sanitise::Safe;
 
 /// Rows of the subject shown when the question is not full screen, even if little room is left.
@@ -271,10 +271,10 @@ fn subject(state: &State, open: &OpenAsk, space: (usize, usize), sheet: &mut She
     let (width, most) = space;
     let theme = &state.theme;
     let (text, diff) = match &open.ask.body {
-        AskBody::Permission { subject, diff, .. } => (subject, diff.as_str()),
-        AskBody::DoomLoop { subject, .. } => (subject, ""),
-        AskBody::Budget { message } => (message, ""),
-        AskBody::Question { question, .. } => (question, ""),
+        AskBody::Permission { subject, diff, .. } => (subject.clone(), diff.as_str()),
+        AskBody::DoomLoop { tool, subject, .. } => (loop_subject(tool, subject), ""),
+        AskBody::Budget { message } => (message.clone(), ""),
+        AskBody::Question { question, .. } => (question.clone(), ""),
     };
     let mut lines: Vec<Row> = Vec::new();
     for line in text.lines() {
@@ -591,6 +591,6 @@ fn foot(state: &State) -> Row {
     let who = state
         .status
         .as_ref()
-        .map(|s| format!("{} · {}", s.agent, s.mode.name()));
+        .map(|s| format!("{} {} {}", s.agent, theme.glyphs.dot, s.mode.name()));
     row.right(&who.unwrap_or_default(), theme.dim())
 }

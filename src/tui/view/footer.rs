@@ -85,7 +85,8 @@ fn who(state: &State) -> Row {
         }
         None => Row::new(),
     };
-    row.text(&words.join(" · "), theme.dim())
+    let dot = format!(" {} ", theme.glyphs.dot);
+    row.text(&words.join(&dot), theme.dim())
 }
 
 fn steering(state: &State) -> Row {

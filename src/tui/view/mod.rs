@@ -298,7 +298,8 @@ fn transcript(state: &mut State, area: Rect, buf: &mut Buffer, now: Millis) -> b
             .fixed(theme.glyphs.down, theme.accent())
             .fixed(" Back to bottom", theme.accent());
         if rendered.new_activity {
-            row = row.fixed(" · new activity", theme.amber());
+            let text = format!(" {} new activity", theme.glyphs.dot);
+            row = row.text(&text, theme.amber());
         }
         let row = row.right(&state.keys.key(Action::Bottom), theme.dim());
         let margin = if state.is_narrow() { 0 } else { 2 };

@@ -5,6 +5,8 @@ use super::row::Row;
 use crate::protocol::{Millis, SessionSummary};
 use crate::tui::keymap::Action;
 use crate::tui::state::State;
+use crate::tui::text::width::fitting;
+use crate::tui::text::wrap;
 
 /// Column at which session titles begin, and where their rows end (within the margin of 4).
 const TITLE: usize = 8;
@@ -33,12 +35,18 @@ pub fn rows(state: &State, width: usize, now: Millis) -> Vec<Row> {
         rows.push(hints);
     }
     for problem in state.keys.problems().iter().chain(&state.start.problems) {
-        rows.push(
-            Row::new()
-                .fixed(theme.glyphs.warn, theme.amber())
-                .gap(1)
-                .text(problem, theme.dim()),
-        );
+        // Whole, in as many rows as it takes: what to do stands at its end.
+        for (at, piece) in wrap::pieces(problem, width.saturating_sub(2), width.saturating_sub(2))
+            .into_iter()
+            .enumerate()
+        {
+            let row = if at == 0 {
+                Row::new().fixed(theme.glyphs.warn, theme.amber()).gap(1)
+            } else {
+                Row::new().gap(2)
+            };
+            rows.push(row.text(problem.get(piece.range).unwrap_or_default(), theme.dim()));
+        }
     }
     rows
 }
@@ -80,7 +88,7 @@ fn session_row(state: &State, session: &SessionSummary, at: (usize, usize), now:
     let theme = &state.theme;
     let (index, width) = at;
     let key = if index == 0 {
-        state.keys.key(Action::Sessions)
+        state.keys.key_while_writing(Action::Sessions)
     } else {
         String::new()
     };
@@ -94,12 +102,11 @@ fn session_row(state: &State, session: &SessionSummary, at: (usize, usize), now:
     let row = Row::new().text(&key, theme.accent()).to(TITLE);
     let end = WIDTH.min(width);
     // Cut by the end of the row, so that titles and days stand in columns.
-    let room = end.saturating_sub(TITLE + when.chars().count().max(9) + share.len() + 6);
-    let title: String = title
-        .chars()
-        .filter(|c| !c.is_control())
-        .take(room)
-        .collect();
+    let beside = when.chars().count().max(9) + share.len() + 6;
+    // In a narrow window the title has the row for itself.
+    let room = end.saturating_sub(TITLE + if end < 60 { 0 } else { beside });
+    let title: String = title.chars().filter(|c| !c.is_control()).collect();
+    let title = shortened(&title, room);
     let row = row.text(&title, theme.dim());
     if end < 60 {
         return row;
@@ -112,6 +119,16 @@ fn session_row(state: &State, session: &SessionSummary, at: (usize, usize), now:
         .text(&share, theme.dim())
         .to(column)
         .text(&when, theme.dim())
+}
+
+/// A title in so many columns, with a mark where it was cut.
+fn shortened(title: &str, room: usize) -> String {
+    let (bytes, _) = fitting(title, room);
+    if bytes == title.len() {
+        return title.to_owned();
+    }
+    let (bytes, _) = fitting(title, room.saturating_sub(1));
+    format!("{}…", title.get(..bytes).unwrap_or_default())
 }
 
 fn hints(state: &State) -> Row {

@@ -255,10 +255,17 @@ pub fn queue(state: &State) -> Vec<Row> {
         rows.push(queued(state, item, (false, at == 0, total)));
     }
     if rows.len() > QUEUE_ROWS {
-        let more = rows.len() - QUEUE_ROWS + 1;
-        rows.truncate(QUEUE_ROWS - 1);
-        let text = format!("{more} more   /queue shows them");
+        // The keys act on the newest one, so that one is shown.
+        let before = rows.len() - total;
+        let items = queue.guidance.iter().chain(&queue.follow_ups);
+        let newest = items.enumerate().max_by_key(|(_, item)| item.id);
+        let newest = before + newest.map_or(0, |(at, _)| at);
+        let shown = QUEUE_ROWS - 2;
+        let text = format!("{} more   /queue shows them", rows.len() - shown - 1);
+        let last = rows.swap_remove(newest.max(shown));
+        rows.truncate(shown);
         rows.push(Row::new().to(QUEUE_TEXT).text(&text, state.theme.dim()));
+        rows.push(last);
     }
     rows
 }

@@ -237,3 +237,34 @@ fn without_a_prompt_it_waits_for_orders_and_the_code_is_the_last_turns() {
     assert_eq!(run.end(), 0);
     assert_eq!(prompts(&run), ["one", "two"]);
 }
+
+/// One call that has to be asked for.
+fn asks() -> Value {
+    json!({"steps": [
+        {"calls": [{"name": "bash", "input": {"command": "touch made"}}]}, {"text": "so be it"}]})
+}
+
+#[test]
+fn a_question_that_nobody_can_answer_any_more_is_a_no() {
+    let w = World::scripted(&asks());
+    let mut run = Steered::start(&w, &["--mode", "ask", "go"]);
+    run.until("a question", |e| e["type"] == "permission.asked");
+    assert_eq!(run.end(), 3);
+    assert!(!w.worktree().join("made").exists());
+}
+
+#[test]
+fn words_are_no_permission() {
+    let w = World::scripted(&asks());
+    let mut run = Steered::start(&w, &["--mode", "ask", "go"]);
+    let asked = run.until("a question", |e| e["type"] == "permission.asked");
+    run.say(&json!({"type": "answer", "ask": asked["ask"]["id"],
+        "answer": {"answer": "text", "text": "please do not"}}));
+    let told = |e: &Value| {
+        let error = e["part"]["state"]["error"].as_str().unwrap_or_default();
+        error.contains("please do not")
+    };
+    run.until("the words reach the model", told);
+    assert_eq!(run.end(), 0);
+    assert!(!w.worktree().join("made").exists());
+}

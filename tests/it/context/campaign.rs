@@ -208,8 +208,14 @@ fn long_campaign_prints_its_table() {
         "| profile | strategy, tiers | median t≥25 | t 25–50 | t 51–75 | t 76–100 | p95 | largest | prunings | compactions | summaries' input | cache hits | appended | failed turns | refused |"
     );
     println!("|{}", " --- |".repeat(15));
+    // Both for one row alone: DUNLIN_PROFILE=heavy DUNLIN_ROW=reactive-overflow
+    let unwanted =
+        |variable: &str, name: &str| std::env::var(variable).is_ok_and(|only| only != name);
     for (name, profile) in [("ordinary", ORDINARY), ("heavy", HEAVY)] {
         for (label, context) in rows() {
+            if unwanted("DUNLIN_PROFILE", name) || unwanted("DUNLIN_ROW", label) {
+                continue;
+            }
             let figures = Simulation::new(profile, context).run().figures;
             println!("{}", row(name, label, &figures));
             if label == "reactive-overflow" {

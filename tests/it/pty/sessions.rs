@@ -35,7 +35,7 @@ fn help_and_changes_open_over_the_conversation_and_close() {
     let world = edits();
     let mut terminal = edited(&world);
     terminal.send("/help\r");
-    terminal.shows("Everywhere");
+    terminal.shows("Writing");
     terminal.send("\x1b");
     terminal.shows("It says two now.");
     terminal.send("/diff\r");

@@ -219,12 +219,12 @@ fn help_lists_keys_and_commands_from_the_tables() {
         "shift+enter",
         "/compact",
         "interrupt and send",
-        "Everywhere",
+        "While a turn runs",
     ] {
         assert!(screen.contains(word), "{word} is not in:\n{screen}");
     }
     world.tui.press("?");
-    assert!(!world.tui.screen().contains("Everywhere"));
+    assert!(!world.tui.screen().contains("While a turn runs"));
 }
 
 #[test]
@@ -450,4 +450,108 @@ fn an_esc_right_after_an_overlay_closed_stops_no_turn() {
     world.tui.wait(500);
     world.tui.press("esc");
     assert_eq!(world.tui.ops(), [Op::Interrupt]);
+}
+
+#[test]
+fn the_queued_message_that_keys_act_on_is_shown_and_a_dropped_one_comes_back() {
+    let mut world = World::new(100, 30);
+    world.say(Role::User, "go");
+    world.status(Phase::Tools, 0, |_| {});
+    let texts = [
+        "follow one",
+        "follow two",
+        "follow three",
+        "follow four",
+        "follow five",
+        "follow six",
+    ];
+    world.queued(&[], &texts, false);
+    let screen = world.tui.screen();
+    for shown in ["follow one", "follow six", "2 more"] {
+        assert!(screen.contains(shown), "{shown}: {screen}");
+    }
+    world.tui.press("ctrl+x");
+    assert!(world.tui.screen().contains("Dropped"));
+    world.tui.press("↑");
+    assert_eq!(world.tui.state.composer.expanded(), "follow six");
+}
+
+#[test]
+fn warnings_of_the_start_stay_to_be_read_whole() {
+    let mut world = World::new(60, 24);
+    let warnings = [
+        "unknown key ui.foo in config.toml: the closest is ui.mouse, which is a long way from it",
+        ".dunlin/config.toml is ignored until you trust this folder: run `dunlin trust`.",
+    ];
+    for text in warnings {
+        world.tui.event(Event::Notice {
+            level: dunlin::protocol::NoticeLevel::Warning,
+            text: text.to_owned(),
+        });
+    }
+    world.tui.wait(20_000);
+    let screen = world.tui.screen();
+    let words: Vec<&str> = screen.split_whitespace().collect();
+    for text in warnings {
+        assert!(words.join(" ").contains(text), "{screen}");
+    }
+    assert_eq!(world.tui.state.theme_problem(), None);
+    world.tui.state.theme_name = "drak".to_owned();
+    let problem = world.tui.state.theme_problem().expect("nobody's name");
+    assert!(problem.contains("The closest is `dark`"), "{problem}");
+}
+
+#[test]
+fn titles_of_the_start_are_cut_with_a_mark_and_only_where_they_must() {
+    let mut world = World::new(38, 24);
+    let id = dunlin::protocol::SessionId::from_raw(9);
+    let title = "fix the flaky resize test of the pager";
+    let sessions = vec![super::fixtures::summary(id, title, 0, 3)];
+    world.tui.event(Event::Sessions { sessions });
+    let screen = world.tui.screen();
+    assert!(
+        screen.contains("ctrl+s  fix the flaky resize test of …"),
+        "{screen}"
+    );
+}
+
+#[test]
+fn help_cuts_nothing_at_any_width() {
+    for (width, height) in [(60, 200), (80, 200), (120, 120), (170, 100)] {
+        let mut world = World::new(width, height);
+        world.tui.press("?");
+        let screen = world.tui.screen();
+        let cut = screen.replace("[none…max", "").contains('…');
+        assert!(!cut, "{width}: {screen}");
+        assert!(screen.contains("Writing"), "{screen}");
+        let first = screen.lines().position(|row| row.contains("Everywhere"));
+        let writing = screen.lines().position(|row| row.contains("Writing"));
+        assert!(width > 80 || writing < first, "{screen}");
+    }
+}
+
+#[test]
+fn one_thing_is_one_row_of_the_palette() {
+    let mut world = World::new(120, 40);
+    world.tui.press("alt+x");
+    world.tui.type_text("what subagents did");
+    let screen = world.tui.screen();
+    assert_eq!(
+        screen.matches("what subagents did and do").count(),
+        1,
+        "{screen}"
+    );
+    let row = screen.lines().find(|row| row.contains("/subagents"));
+    assert!(row.is_some_and(|row| row.ends_with("alt+t")), "{screen}");
+}
+
+#[test]
+fn a_theme_is_chosen_by_what_it_looks_like() {
+    let mut world = World::new(120, 40);
+    world.tui.type_text("/theme");
+    world.tui.press("enter");
+    let screen = world.tui.screen();
+    for shown in ["✓ Ran cargo test", "✗ Ran", "? Run this command", "┼"] {
+        assert!(screen.contains(shown), "{shown}: {screen}");
+    }
 }

@@ -92,7 +92,7 @@ fn what_hides_nothing_has_no_fold() {
     command(&mut world, message, "true", "one", 0);
     let conversation = |world: &mut World| -> Vec<String> {
         let screen = world.tui.screen();
-        screen.lines().take(34).map(str::to_owned).collect()
+        screen.lines().take(36).map(str::to_owned).collect()
     };
     let before = conversation(&mut world);
     assert!(before.iter().any(|row| row.contains("│ one")));
@@ -298,4 +298,124 @@ fn the_whole_output_of_the_command_in_view_is_asked_for() {
     world.tui.press("alt+o");
     let asked = Effect::Op(dunlin::protocol::Op::ReadOutput(part.id));
     assert_eq!(world.tui.effects().last(), Some(&asked));
+}
+
+#[test]
+fn a_search_goes_to_the_words_and_marks_them() {
+    use ratatui::style::Modifier;
+    let mut world = World::new(100, 30);
+    world.say(Role::User, "go");
+    let mut part = None;
+    for n in 0..40 {
+        let message = world.message_of(Role::Assistant);
+        let text = format!("{}said step {n}", "a line before it\n\n".repeat(3));
+        let body = PartBody::Text {
+            text,
+            synthetic: false,
+            ignored: false,
+        };
+        let made = world.part(message, body);
+        part = part.or((n == 13).then_some(made.id));
+    }
+    let part = part.expect("the thirteenth");
+    world.status(Phase::Idle, 0, |_| {});
+    world.tui.screen();
+    world.tui.type_text("/search step 13");
+    world.tui.press("enter");
+    let ops = world.tui.ops();
+    let Some(dunlin::protocol::Op::Search { generation, .. }) = ops.last() else {
+        panic!("{ops:?}")
+    };
+    let hit = dunlin::protocol::SearchHit {
+        session: world.session,
+        part,
+        title: "t".to_owned(),
+        worktree: String::new(),
+        role: Role::Assistant,
+        kind: "text".to_owned(),
+        at: 0,
+        excerpt: "said step 13".to_owned(),
+        found: 0..4,
+    };
+    let (generation, hits) = (*generation, vec![hit]);
+    world.tui.event(Event::Found {
+        generation,
+        hits,
+        more: false,
+    });
+    world.tui.press("enter");
+    world.tui.event(Event::Show { part });
+    let screen = world.tui.screen();
+    let row = screen.lines().position(|row| row.contains("said step 13"));
+    let row = row.unwrap_or_else(|| panic!("{screen}"));
+    assert!(row < 16, "in the upper part: {screen}");
+    let buffer = world.tui.draw();
+    let marked: String = (0..100)
+        .map(|x| &buffer[(x, row as u16)])
+        .filter(|cell| cell.modifier.contains(Modifier::REVERSED))
+        .map(|cell| cell.symbol().to_owned())
+        .collect();
+    assert_eq!(marked, "step13");
+}
+
+#[test]
+fn the_current_place_of_a_search_differs_from_the_others() {
+    use ratatui::style::Modifier;
+    let mut world = World::new(100, 30);
+    world.say(Role::User, "go");
+    world.answer("needle one\n\nneedle two\n\nneedle three");
+    world.status(Phase::Idle, 0, |_| {});
+    world.tui.type_text("/find needle");
+    world.tui.press("enter");
+    world.tui.screen();
+    let bold = |world: &mut World| -> Vec<u16> {
+        let buffer = world.tui.draw();
+        let both = Modifier::REVERSED | Modifier::BOLD;
+        let is = |y: &u16| (0..100).any(|x| buffer[(x, *y)].modifier.contains(both));
+        (0..30).filter(is).collect()
+    };
+    let last = bold(&mut world);
+    world.tui.press("alt+p");
+    let middle = bold(&mut world);
+    assert_eq!((last.len(), middle.len()), (1, 1));
+    assert_eq!(last[0], middle[0] + 2);
+}
+
+#[test]
+fn a_patch_over_several_files_names_each() {
+    let (mut world, message) = world();
+    let diff = "--- /dev/null\n+++ b/new.txt\n@@ -0,0 +1,1 @@\n+a\n--- a/README.md\n+++ /dev/null\n@@ -1,1 +0,0 @@\n-# Readme\n";
+    let call = (json!({}), "new.txt and README.md", "done");
+    world.done(message, "apply_patch", call, json!({"diff": diff}), 10);
+    let screen = world.tui.screen();
+    let rows: Vec<&str> = screen.lines().map(str::trim).collect();
+    let at = |text: &str| rows.iter().position(|row| row.starts_with(text));
+    let (new, old) = (at("A new.txt  +1"), at("D README.md  +0"));
+    assert!(new.is_some() && new < old, "{screen}");
+}
+
+#[test]
+fn a_loop_of_reads_names_the_call_and_waits_in_its_row() {
+    let (mut world, message) = world();
+    let part = world.running(message, "read", json!({"path": "src/main.rs"}));
+    world.ask_about(
+        Some(part),
+        AskBody::DoomLoop {
+            tool: "read".to_owned(),
+            subject: "src/main.rs".to_owned(),
+            input: json!({"path": "src/main.rs"}),
+            repeats: 4,
+            cycle: 1,
+            facts: Vec::new(),
+        },
+    );
+    let screen = world.tui.screen();
+    assert!(screen.contains("only `read src/main.rs`"), "{screen}");
+    let row = screen
+        .lines()
+        .find(|row| row.contains("⠿ Waiting for you  read src/main.rs"));
+    assert!(
+        row.is_some_and(|row| row.ends_with("4th identical call")),
+        "{screen}"
+    );
 }
