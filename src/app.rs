@@ -426,11 +426,13 @@ pub fn may_open_files() -> Result<(), AppError> {
     }
 }
 
-/// The async runtime: two workers, as the machine that the budgets are set for has cores.
+/// The async runtime: one worker. What it runs only waits and hands on (what takes long has threads of
+/// its own: `tools::blocking`, store, snapshots, screen); two workers woke each other for every piece
+/// of an answer.
 pub fn runtime() -> Result<tokio::runtime::Runtime, AppError> {
     may_open_files()?;
     tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(2)
+        .worker_threads(1)
         .thread_name("dunlin-worker")
         .enable_all()
         .build()

@@ -11,10 +11,12 @@ use super::arguments::{Exec, Options};
 use crate::agent::driver::Begin;
 use crate::app::{self, Ground, Wishes};
 use crate::error::AppError;
-use crate::headless::{self, Format, Schema, Talk, Task, Wanted, exit};
+use crate::headless::{self, Format, Schema, Talk, Task, Wanted};
 use crate::protocol::{PromptInput, link};
 use crate::session::Project;
 
+/// How long the end waits for tasks to be dropped.
+const LAST_ACTS: Duration = Duration::from_secs(1);
 /// With a prompt on the command line, standard input that stays silent for so long is left alone.
 const STDIN_PATIENCE: Duration = Duration::from_secs(3);
 
@@ -93,17 +95,22 @@ pub(super) fn start(
     let runtime = app::runtime()?;
     let (ops, receiver) = unbounded_channel();
     let (outbox, inbox) = link::events();
-    let code = runtime.block_on(async move {
+    let ended = runtime.block_on(async move {
         let agent = tokio::spawn(app::run_agent(ground, wishes, begin, (receiver, outbox)));
-        let code = headless::run(task, talk, (ops, inbox), super::for_terminal, wanted).await;
+        let ended = headless::run(task, talk, (ops, inbox), super::for_terminal, wanted).await;
         // The agent has drained the writer when it says `Closed`; a second Ctrl-C does not wait.
-        if code != exit::INTERRUPTED {
+        if !ended.hurried {
             drop(agent.await);
         }
-        code
+        ended
     });
-    runtime.shutdown_background();
-    Ok(code)
+    if ended.hurried {
+        // Commands that still run are killed when their tasks are dropped.
+        runtime.shutdown_timeout(LAST_ACTS);
+    } else {
+        runtime.shutdown_background();
+    }
+    Ok(ended.code)
 }
 
 fn refuse(format: Format, error: &AppError) -> u8 {

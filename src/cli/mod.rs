@@ -54,12 +54,49 @@ fn quiet_contained_panics() {
 
 fn run(mut arguments: Arguments) -> u8 {
     match arguments.command.take() {
-        None => interactive::run(&arguments.options, arguments.prompt, false),
+        None => match arguments.prompt.as_deref().and_then(mistyped) {
+            Some(command) => fail(
+                format_args!(
+                    "There is no command `{}`. Did you mean `dunlin {command}`? A prompt of one word goes \
+                     into the screen: run `dunlin` and write it there.",
+                    arguments.prompt.unwrap_or_default()
+                ),
+                exit::USAGE,
+            ),
+            None => interactive::run(&arguments.options, arguments.prompt, false),
+        },
         Some(Command::Exec(task)) => exec::run(&arguments.options, task),
         Some(Command::Demo(demo)) => demo::run(&arguments.options, &demo),
         Some(Command::Debug { what }) => debug::run(what),
         Some(other) => manage::run(&arguments.options, other),
     }
+}
+
+/// The command that a single word is probably meant to be. More words are a prompt.
+fn mistyped(prompt: &str) -> Option<&'static str> {
+    const COMMANDS: [&str; 14] = [
+        "exec",
+        "demo",
+        "models",
+        "auth",
+        "sessions",
+        "search",
+        "replay",
+        "inspect",
+        "permissions",
+        "config",
+        "trust",
+        "doctor",
+        "completions",
+        "help",
+    ];
+    if prompt.len() < 4 || prompt.contains(char::is_whitespace) {
+        return None;
+    }
+    // Closer than a key of the configuration has to be: `test` is a prompt and not `trust`.
+    similar::get_close_matches(prompt, &COMMANDS, 1, 0.8)
+        .first()
+        .copied()
 }
 
 /// A text, line by line, without what a terminal would obey or hide.
@@ -78,13 +115,25 @@ pub(crate) fn fail(sentence: impl std::fmt::Display, code: u8) -> u8 {
     code
 }
 
-/// Prints on stdout, as it is for a pipe or a file, cleaned for a terminal: titles, paths and findings
-/// hold what models and files said. False if the reader is gone.
-pub(crate) fn print(text: impl std::fmt::Display) -> bool {
-    use std::io::{IsTerminal, Write};
+/// Prints a line on stdout, as it is for a pipe or a file, cleaned for a terminal: titles, paths and
+/// findings hold what models and files said. A reader that has seen enough (`| head`) ends the program
+/// quietly; output that cannot be written ends it with a failure, for what was asked for is not there.
+pub(crate) fn print(text: impl std::fmt::Display) {
+    use std::io::{ErrorKind, IsTerminal, Write};
     let mut out = std::io::stdout();
-    if out.is_terminal() {
-        return writeln!(out, "{}", for_terminal(&text.to_string())).is_ok();
-    }
-    writeln!(out, "{text}").is_ok()
+    let written = if out.is_terminal() {
+        writeln!(out, "{}", for_terminal(&text.to_string()))
+    } else {
+        writeln!(out, "{text}")
+    };
+    let Err(error) = written.and_then(|()| out.flush()) else {
+        return;
+    };
+    std::process::exit(i32::from(match error.kind() {
+        ErrorKind::BrokenPipe => exit::DONE,
+        _ => fail(
+            format_args!("Standard output cannot be written: {error}."),
+            exit::ERROR,
+        ),
+    }));
 }

@@ -12,6 +12,8 @@ mod text;
 
 use std::io::{self, IsTerminal, Write};
 
+use tokio::signal::unix::{Signal, SignalKind, signal};
+
 use self::answer::Outcome;
 pub use self::answer::Wanted;
 pub use self::schema::Schema;
@@ -77,7 +79,28 @@ trait Printer {
     fn end(&mut self) -> io::Result<()>;
 }
 
-/// Runs one task and everything queued behind it; returns the exit code. With orders it runs until
+/// How a run ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Ended {
+    /// The exit code.
+    pub code: u8,
+    /// The user does not want to wait until everything is closed.
+    pub hurried: bool,
+}
+
+impl Ended {
+    const fn calmly(code: u8) -> Self {
+        let hurried = false;
+        Self { code, hurried }
+    }
+
+    const fn hurried(code: u8) -> Self {
+        let hurried = true;
+        Self { code, hurried }
+    }
+}
+
+/// Runs one task and everything queued behind it. With orders it runs until
 /// standard input has ended and nothing is left to do. `clean` is what text goes through on its way to
 /// a terminal; `wanted` is what the answer must be, if that matters.
 pub async fn run(
@@ -86,11 +109,14 @@ pub async fn run(
     (ops, mut events): (OpSender, Inbox),
     clean: Clean,
     wanted: Option<Wanted>,
-) -> u8 {
+) -> Ended {
     let mut printer = printer(talk.format, clean, wanted.is_some());
     let mut orders = talk.orders.then(|| orders::listen(io::stdin()));
     let mut run = Run::new(task, talk, ops);
     run.wanted = wanted;
+    let Ok(mut stops) = Stops::new() else {
+        return Ended::calmly(exit::ERROR);
+    };
     loop {
         let batch = tokio::select! {
             batch = events.recv(256) => batch,
@@ -99,15 +125,21 @@ pub async fn run(
                     && printer.event(&Event::Error { error: complaint }).is_err()
                 {
                     drop(run.ops.send(Op::Close));
-                    return exit::ERROR;
+                    return Ended::calmly(exit::ERROR);
                 }
                 continue;
             }
-            result = told_to_stop() => {
-                if result.is_err() || !run.interrupt() {
-                    return exit::INTERRUPTED;
+            () = stops.next() => {
+                if run.interrupt() {
+                    continue;
                 }
-                continue;
+                // A turn that is over is told of, even if nobody waits for the rest.
+                let Some(last) = run.last.take() else {
+                    return Ended::hurried(exit::INTERRUPTED);
+                };
+                drop(printer.event(&last));
+                drop(printer.end());
+                return Ended::hurried(run.code);
             }
         };
         for event in batch {
@@ -132,12 +164,12 @@ pub async fn run(
                     drop(printer.event(&last));
                 }
                 drop(printer.end());
-                return run.code;
+                return Ended::calmly(run.code);
             }
             // A reader that went away (`| head`) is a wish to stop.
             if printer.event(&event).is_err() {
                 drop(run.ops.send(Op::Close));
-                return exit::ERROR;
+                return Ended::calmly(exit::ERROR);
             }
         }
     }
@@ -156,17 +188,28 @@ fn printer(format: Format, clean: Clean, bare: bool) -> Box<dyn Printer + Send> 
     }
 }
 
-/// Ctrl-C, a plain `kill`, or a terminal that was closed.
-async fn told_to_stop() -> io::Result<()> {
-    use tokio::signal::unix::{SignalKind, signal};
-    let mut terminate = signal(SignalKind::terminate())?;
-    let mut hung_up = signal(SignalKind::hangup())?;
-    let mut quit = signal(SignalKind::quit())?;
-    tokio::select! {
-        result = tokio::signal::ctrl_c() => result,
-        _ = terminate.recv() => Ok(()),
-        _ = hung_up.recv() => Ok(()),
-        _ = quit.recv() => Ok(()),
+/// The signals that end a run: Ctrl-C, a plain `kill`, a terminal that is closed, Ctrl-\. They are heard
+/// from the beginning to the end, so that none is missed between two events.
+struct Stops([Signal; 4]);
+
+impl Stops {
+    fn new() -> io::Result<Self> {
+        Ok(Self([
+            signal(SignalKind::interrupt())?,
+            signal(SignalKind::terminate())?,
+            signal(SignalKind::hangup())?,
+            signal(SignalKind::quit())?,
+        ]))
+    }
+
+    async fn next(&mut self) {
+        let [interrupt, terminate, hangup, quit] = &mut self.0;
+        tokio::select! {
+            _ = interrupt.recv() => {}
+            _ = terminate.recv() => {}
+            _ = hangup.recv() => {}
+            _ = quit.recv() => {}
+        }
     }
 }
 
@@ -204,6 +247,8 @@ struct Run {
     open: bool,
     input: Input,
     orders: bool,
+    /// The turn failed because of the configuration: a provider, a model or a script that is not there.
+    misconfigured: bool,
     /// Questions that are open.
     asks: Vec<AskId>,
     /// Nothing can be done: why is said once, then nothing but the end.
@@ -234,6 +279,7 @@ impl Run {
                 Input::Taken
             },
             orders: talk.orders,
+            misconfigured: false,
             asks: Vec::new(),
             complaint: None,
             refused: false,
@@ -336,6 +382,14 @@ impl Run {
                 return self.refuse(exit::USAGE, nothing_to_do());
             }
             Event::QueueChanged { queue } => self.queue = queue.clone(),
+            Event::TurnStarted => {
+                self.running = true;
+                self.misconfigured = false;
+            }
+            Event::Error { error } if self.running => {
+                self.misconfigured = error.kind == FaultKind::Config;
+                return false;
+            }
             Event::Asked { ask } if self.orders => {
                 if self.input == Input::Open {
                     self.asks.push(ask.id);
@@ -348,9 +402,11 @@ impl Run {
                 self.asks.retain(|open| open != ask);
                 return false;
             }
-            Event::TurnStarted => self.running = true,
             Event::TurnFinished { reason } => {
-                self.code = code_of(*reason);
+                self.code = match reason {
+                    TurnEnd::Error if self.misconfigured => exit::USAGE,
+                    reason => code_of(*reason),
+                };
                 self.running = false;
                 if self.interrupts > 0 {
                     self.code = exit::INTERRUPTED;

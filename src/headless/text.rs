@@ -65,7 +65,10 @@ impl<O: Write, E: Write> TextPrinter<O, E> {
                 }
                 Ok(())
             }
-            PartBody::Tool(tool) => self.tool(part.id, &tool.tool, &tool.state),
+            // A call of an earlier run is announced again when its output is cleared: no news here.
+            PartBody::Tool(tool) if self.said.contains(&part.message) => {
+                self.tool(part.id, &tool.tool, &tool.state)
+            }
             _ => Ok(()),
         }
     }
@@ -191,5 +194,63 @@ impl<O: Write, E: Write> Printer for TextPrinter<O, E> {
         }
         self.out.flush()?;
         self.err.flush()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    const SESSION: &str = "ses_01a201c53139763d800fb633e217103e";
+
+    fn created(message: &str) -> Event {
+        let message = json!({
+            "id": message, "session": SESSION, "role": "assistant", "agent": "build", "model": "a/b",
+            "tokens": {"input": 0, "output": 0, "reasoning": 0, "cache": {"read": 0, "write": 0}},
+            "created": 1
+        });
+        let message = serde_json::from_value(message).expect("a message");
+        Event::MessageCreated { message }
+    }
+
+    fn called(part: &str, message: &str) -> Event {
+        let part = json!({
+            "id": part, "message": message, "session": SESSION, "start": 1, "type": "tool",
+            "call": "c", "tool": "bash", "state": {
+                "status": "completed", "input": {"command": "ls"}, "output": "", "title": "ls -l",
+                "metadata": {}, "start": 1, "end": 2
+            }
+        });
+        let part = serde_json::from_value(part).expect("a part");
+        Event::PartUpdated { part }
+    }
+
+    #[test]
+    fn a_call_is_told_once_and_those_of_earlier_runs_not_at_all() {
+        let (old, new) = (
+            "msg_01a201c5313a7f42800b7e9c4440a63d",
+            "msg_01a201c5313a7f42800b7e9c4440a63e",
+        );
+        let (mut out, mut err) = (Vec::new(), Vec::new());
+        let mut printer = TextPrinter::new(&mut out, &mut err, str::to_owned, false);
+        let told = [
+            // its output was cleared, so it is announced again
+            called("prt_01a201c531427c20800becd95d9dbff2", old),
+            created(new),
+            called("prt_01a201c531427c20800becd95d9dbff3", new),
+            called("prt_01a201c531427c20800becd95d9dbff3", new),
+        ];
+        for event in &told {
+            printer.event(event).expect("memory");
+        }
+        let pruned = Event::Pruned {
+            count: 3,
+            tokens_saved: 900,
+        };
+        printer.event(&pruned).expect("memory");
+        let said = String::from_utf8(err).expect("text");
+        assert_eq!(said, "✓ bash ls -l\n⌁ cleared 3 old outputs, 900 tokens\n");
     }
 }

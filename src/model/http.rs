@@ -10,7 +10,9 @@ mod trouble;
 
 use std::fmt;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
+
+use tokio::time::Instant;
 
 use bytes::Bytes;
 use futures_util::{FutureExt, StreamExt, stream};
@@ -33,10 +35,10 @@ const GRACE: Duration = Duration::from_secs(1);
 /// Pieces of the network that become one batch when they are there together.
 const PIECES: usize = 256;
 const BATCH_BYTES: usize = 64 * 1_024;
-/// When batches follow each other faster than this, the next one is collected for a moment: every
-/// batch costs the rest of the program a round. Slow streams and ends of answers never wait.
-const BURST: Duration = Duration::from_millis(2);
-const COLLECT: Duration = Duration::from_millis(4);
+/// Text is handed over at most so often: every batch costs the rest of the program a round, up to the
+/// screen, which draws 30 times a second. The first text after a silence, whatever is not text, and ends
+/// of answers never wait.
+const COLLECT: Duration = Duration::from_millis(32);
 
 /// Where a model is reached.
 #[derive(Clone)]
@@ -297,8 +299,8 @@ async fn read(
     let Ok(mut piece) = tokio::time::timeout(pace.patience, response.chunk()).await else {
         return (deltas, Some(silent(endpoint)), false);
     };
-    let start = Instant::now();
-    let burst = pace.last.is_some_and(|last| start - last < BURST);
+    let due = pace.last.map(|last| last + COLLECT);
+    let mut urgent = false;
     loop {
         let decoded = match piece {
             Ok(Some(chunk)) => {
@@ -318,7 +320,7 @@ async fn read(
                 return (deltas, fault, false);
             }
         };
-        let urgent = is_urgent(&decoded.deltas);
+        urgent |= is_urgent(&decoded.deltas);
         append(&mut deltas, decoded.deltas);
         if let Some(fault) = decoded.fault {
             return (deltas, Some(fault), false);
@@ -331,10 +333,10 @@ async fn read(
         // task hands over one piece at a time, so it gets its turn first.
         tokio::task::yield_now().await;
         let next = match response.chunk().now_or_never() {
-            None if burst && !urgent && !deltas.is_empty() => {
-                let left = COLLECT.saturating_sub(start.elapsed());
-                tokio::time::timeout(left, response.chunk()).await.ok()
-            }
+            None if !urgent && !deltas.is_empty() => match due {
+                Some(due) => tokio::time::timeout_at(due, response.chunk()).await.ok(),
+                None => None,
+            },
             next => next,
         };
         piece = match next {

@@ -1,6 +1,6 @@
 //! The one way from a tool to a blocking thread, with a bound.
 //!
-//! Walks, searches and large reads block for long; on the runtime's two workers they would stall
+//! Walks, searches and large reads block for long; on the runtime's worker they would stall
 //! streams and other tools. Tools hold a `Blocking` each (clones share one bound). Small reads and
 //! writes stay where they are: a hop to another thread costs more than they do.
 

@@ -394,10 +394,11 @@ impl Transcript {
     }
 
     /// Takes in highlighting results and pictures, and hands new work to the workers, which start with
-    /// the first piece of work. Call after a frame and on `wake`. True: draw again.
-    pub fn poll_highlights(&mut self) -> bool {
+    /// the first piece of work. Call after a frame and on `wake`; `calm`: no turn runs. True: draw
+    /// again.
+    pub fn poll_highlights(&mut self, calm: bool) -> bool {
         let pictures = self.pictures.poll();
-        self.worker.poll(&mut self.highlights) || pictures
+        self.worker.poll(&mut self.highlights, calm) || pictures
     }
 
     /// Called from the workers' threads when results are ready.

@@ -72,6 +72,7 @@ struct ToFrontEnd {
 
 impl Announce for ToFrontEnd {
     fn announce(&self, events: Vec<Event>) {
+        events.iter().for_each(super::logging::log);
         self.outbox.send(events);
     }
 
@@ -241,6 +242,9 @@ impl Active {
     /// Announces in order with what is being written. A session that another process has open takes
     /// no commits: nothing is written then that events could overtake.
     pub(crate) fn announce(&self, ports: &Ports, events: Vec<Event>) {
+        if self.writer().is_none() {
+            events.iter().for_each(super::logging::log);
+        }
         match self.writer() {
             Some(store) => {
                 store.commit(Commit {

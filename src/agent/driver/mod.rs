@@ -17,6 +17,7 @@ mod finding;
 mod follower;
 mod judge;
 mod keeping;
+mod logging;
 mod models;
 mod ops;
 mod perform;
@@ -47,8 +48,9 @@ use crate::protocol::{Event, Op};
 use crate::session::AnswerEnd;
 use active::Active;
 
-/// How long streaming text is gathered before it is written: half a frame at 60 Hz.
-const GATHER: Duration = Duration::from_millis(8);
+/// How long streaming text is gathered before it is written and shown: a frame at 30 Hz, which is
+/// what the screen draws while text streams. The first text after a silence does not wait.
+const GATHER: Duration = Duration::from_millis(32);
 
 /// How long the end waits for the snapshot after the last step.
 const SETTLE: Duration = Duration::from_secs(2);

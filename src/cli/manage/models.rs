@@ -45,9 +45,7 @@ pub(super) fn run(options: &Options, wanted: &Models) -> Outcome {
         "model", "window", "output", "can", "$/M in", "cached", "out"
     ));
     for row in &rows {
-        if !print(row.line()) {
-            break;
-        }
+        print(row.line());
     }
     Ok(exit::DONE)
 }

@@ -116,9 +116,7 @@ fn list(ground: &Ground, project: &Project, json: bool, all: bool) -> Result<(),
         "session", "last used", "parts", "cost", "disk"
     ));
     for session in &listed {
-        if !print(line(session, sizes.get(&session.info.id).copied(), all)) {
-            return Ok(());
-        }
+        print(line(session, sizes.get(&session.info.id).copied(), all));
     }
     let own: u64 = used.sessions.iter().map(|(_, bytes)| bytes).sum();
     print(format_args!(
@@ -136,9 +134,7 @@ fn list(ground: &Ground, project: &Project, json: bool, all: bool) -> Result<(),
             } else {
                 &worktree
             };
-            if !print(format_args!("{:>9}  {}", bytes(size), safe(name))) {
-                return Ok(());
-            }
+            print(format_args!("{:>9}  {}", bytes(size), safe(name)));
         }
     }
     Ok(())
@@ -319,9 +315,7 @@ pub(super) fn search(options: &Options, wanted: Search) -> Outcome {
             hit.kind,
             safe(&hit.excerpt)
         );
-        if !print(line) {
-            break;
-        }
+        print(line);
     }
     if hits.is_empty() {
         let hint = match (wanted.regex, wanted.all) {

@@ -77,6 +77,15 @@ pub(super) fn signal(strays: &[Stray], signal: Signal) {
     }
 }
 
+/// True if whoever is left of a group has ended and only waits to be reaped. Where nobody reaps (a
+/// container whose first process does not) the group stays for ever, and is no reason to wait.
+pub(super) fn only_dead(group: Pid) -> bool {
+    let group = group.as_raw_nonzero().get();
+    let all = processes();
+    let mut members = all.iter().filter(|seen| seen.group == group).peekable();
+    members.peek().is_some() && members.all(|seen| seen.dead)
+}
+
 /// True while the process lives.
 pub(super) fn is_alive(stray: &Stray) -> bool {
     look(stray.pid).is_some_and(|seen| seen.started == stray.started && !seen.dead)
@@ -106,4 +115,31 @@ fn look(pid: i32) -> Option<Seen> {
         started: fields.get(19)?.parse().ok()?,
         dead: matches!(fields.first(), Some(&"Z" | &"X")),
     })
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use std::os::unix::process::CommandExt;
+    use std::process::Command;
+
+    use super::*;
+
+    #[test]
+    fn a_group_of_processes_that_ended_but_were_not_reaped_is_dead() {
+        let mut living = Command::new("sleep");
+        let mut living = living.arg("600").process_group(0).spawn().expect("sleep");
+        let group = |child: &std::process::Child| {
+            Pid::from_raw(i32::try_from(child.id()).expect("small")).expect("a pid")
+        };
+        assert!(!only_dead(group(&living)));
+        living.kill().expect("killed");
+        let end = std::time::Instant::now() + std::time::Duration::from_secs(20);
+        while !only_dead(group(&living)) {
+            assert!(std::time::Instant::now() < end, "it stays alive");
+            std::thread::yield_now();
+        }
+        let gone = group(&living);
+        living.wait().expect("reaped");
+        assert!(!only_dead(gone), "there is nobody any more");
+    }
 }

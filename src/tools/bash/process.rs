@@ -286,7 +286,8 @@ fn unreaped(child: Option<&Child>) -> bool {
 }
 
 fn is_alive(group: Pid, leader: Option<&Child>) -> bool {
-    test_kill_process_group(group).is_ok() || (unreaped(leader) && test_kill_process(group).is_ok())
+    let exists = test_kill_process_group(group).is_ok() && !offspring::only_dead(group);
+    exists || (unreaped(leader) && test_kill_process(group).is_ok())
 }
 
 /// Signals the group, or its leader alone while it leads no group yet. Either may be gone already;

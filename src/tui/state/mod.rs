@@ -212,9 +212,10 @@ pub struct State {
 impl State {
     /// Takes in what was highlighted beside; true if something on screen changed.
     pub fn poll_highlights(&mut self) -> bool {
+        let calm = matches!(self.phase(), Phase::Idle);
         let watched = self.subagents.watched.as_mut();
-        let watched = watched.is_some_and(|w| w.transcript.poll_highlights());
-        self.transcript.poll_highlights() || watched
+        let watched = watched.is_some_and(|w| w.transcript.poll_highlights(calm));
+        self.transcript.poll_highlights(calm) || watched
     }
 
     /// The state before anything is known.

@@ -137,13 +137,17 @@ impl Worker {
         self.wake.clone_from(&other.wake);
     }
 
-    /// Hands over what is wanted, takes results in. True if there were any.
-    pub fn poll(&mut self, highlights: &mut Highlights) -> bool {
+    /// Hands over what is wanted, takes results in. True if there were any. `calm` says that no turn
+    /// runs: more work is not to be expected soon, so what the work needed is let go of sooner.
+    pub fn poll(&mut self, highlights: &mut Highlights, calm: bool) -> bool {
         let wanted = std::mem::take(highlights.wanted.get_mut());
         if self.line.is_none() && !wanted.is_empty() {
             self.line = thread::Line::start(self.wake.clone());
         }
-        let Some(line) = &self.line else { return false };
+        let Some(line) = &mut self.line else {
+            return false;
+        };
+        line.calm(calm);
         for job in wanted {
             // Until its colours are there it is known as plain, so it is not wanted again.
             highlights.done.insert(job.key, None);
@@ -170,8 +174,9 @@ mod thread {
     use super::{Job, Key, Painted, Runs, Wake};
     use crate::tui::theme::CodeKind;
 
-    /// Tables that nobody needed for so long are let go of.
+    /// Tables that nobody needed for so long are let go of: while a turn runs, and after it.
     const LINGER: Duration = Duration::from_secs(5);
+    const LINGER_CALM: Duration = Duration::from_millis(300);
     /// The allocator returns freed memory to the system after a second, at the next occasion: when
     /// something as large as this is freed.
     const GIVEN_BACK: Duration = Duration::from_millis(1_200);
@@ -180,27 +185,47 @@ mod thread {
     /// Bytes of one line beyond which the rest of the code stays plain.
     const LONGEST_LINE: usize = 2_000;
 
+    /// What the thread is told.
+    enum Order {
+        Paint(Job),
+        /// Whether a turn runs.
+        Calm(bool),
+    }
+
     /// Both ends of the conversation with the thread.
     pub(super) struct Line {
-        jobs: Sender<Job>,
+        orders: Sender<Order>,
         results: Receiver<(Key, Option<Painted>)>,
+        calm: bool,
     }
 
     impl Line {
         /// Starts the thread; none if the system has none to give.
         pub(super) fn start(wake: Option<Wake>) -> Option<Self> {
-            let (jobs, todo) = channel::<Job>();
+            let (orders, todo) = channel();
             let (done, results) = channel();
             std::thread::Builder::new()
                 .name("highlight".to_owned())
                 .spawn(move || work(&todo, &done, wake.as_ref()))
                 .ok()?;
-            Some(Self { jobs, results })
+            Some(Self {
+                orders,
+                results,
+                calm: false,
+            })
         }
 
         pub(super) fn send(&self, job: Job) {
             // If the thread is gone, code stays plain.
-            drop(self.jobs.send(job));
+            drop(self.orders.send(Order::Paint(job)));
+        }
+
+        /// Tells the thread if it has not been told.
+        pub(super) fn calm(&mut self, calm: bool) {
+            if calm != self.calm {
+                self.calm = calm;
+                drop(self.orders.send(Order::Calm(calm)));
+            }
         }
 
         pub(super) fn receive(&self) -> Option<(Key, Option<Painted>)> {
@@ -226,10 +251,18 @@ mod thread {
     }
 
     /// Paints until nobody is there to send more.
-    fn work(todo: &Receiver<Job>, done: &Sender<(Key, Option<Painted>)>, wake: Option<&Wake>) {
-        let mut tables = None;
-        while let Some(job) = next(todo, &mut tables) {
-            let painted = paint(tables.get_or_insert_with(Tables::load), &job);
+    fn work(todo: &Receiver<Order>, done: &Sender<(Key, Option<Painted>)>, wake: Option<&Wake>) {
+        let mut memory = Memory::default();
+        let mut linger = LINGER;
+        while let Some(order) = next(todo, &mut memory, linger) {
+            let job = match order {
+                Order::Paint(job) => job,
+                Order::Calm(calm) => {
+                    linger = if calm { LINGER_CALM } else { LINGER };
+                    continue;
+                }
+            };
+            let painted = paint(memory.tables.get_or_insert_with(Tables::load), &job);
             if done.send((job.key, painted)).is_err() {
                 return;
             }
@@ -239,22 +272,46 @@ mod thread {
         }
     }
 
-    /// The next piece of work. While there is none the tables are let go of, and then the thread
-    /// sleeps without a timer.
-    fn next(todo: &Receiver<Job>, tables: &mut Option<Tables>) -> Option<Job> {
-        if tables.is_some() {
-            match todo.recv_timeout(LINGER) {
-                Err(RecvTimeoutError::Timeout) => *tables = None,
-                job => return job.ok(),
-            }
-            match todo.recv_timeout(GIVEN_BACK) {
+    /// What the thread holds between orders.
+    #[derive(Default)]
+    struct Memory {
+        tables: Option<Tables>,
+        /// Tables were let go of; the allocator still has their memory.
+        freed: bool,
+    }
+
+    /// The next order. While there is none the tables are let go of, and then the thread sleeps
+    /// without a timer.
+    fn next(todo: &Receiver<Order>, memory: &mut Memory, linger: Duration) -> Option<Order> {
+        loop {
+            let wait = match memory {
+                Memory {
+                    tables: None,
+                    freed: false,
+                } => return todo.recv().ok(),
+                Memory {
+                    tables: None,
+                    freed: true,
+                } => GIVEN_BACK,
+                Memory {
+                    tables: Some(_), ..
+                } => linger,
+            };
+            match todo.recv_timeout(wait) {
+                Ok(order) => return Some(order),
+                Err(RecvTimeoutError::Disconnected) => return None,
+                Err(RecvTimeoutError::Timeout) if memory.tables.is_some() => {
+                    *memory = Memory {
+                        tables: None,
+                        freed: true,
+                    };
+                }
                 Err(RecvTimeoutError::Timeout) => {
                     drop(std::hint::black_box(Vec::<u8>::with_capacity(LARGE)));
+                    memory.freed = false;
                 }
-                job => return job.ok(),
             }
         }
-        todo.recv().ok()
     }
 
     fn syntax<'a>(set: &'a SyntaxSet, language: &str) -> Option<&'a SyntaxReference> {

@@ -31,15 +31,15 @@ fn colours_come_from_the_worker_and_stay() {
     let code = "fn main() {\n    let s = \"hi\"; // done\n}\n";
     let key = key("rust", code);
     assert!(
-        !worker.poll(&mut highlights),
+        !worker.poll(&mut highlights, false),
         "nothing was wanted, so no thread"
     );
     assert!(worker.line.is_none());
     assert!(highlights.get(key, "rust", || code.to_owned()).is_none());
-    worker.poll(&mut highlights);
+    worker.poll(&mut highlights, false);
     wait.recv_timeout(std::time::Duration::from_mins(1))
         .expect("the worker answers");
-    assert!(worker.poll(&mut highlights));
+    assert!(worker.poll(&mut highlights, false));
     assert_eq!(highlights.version(), 1);
     let painted = highlights.get(key, "rust", String::new).expect("known now");
     let kinds: Vec<(&str, CodeKind)> = {

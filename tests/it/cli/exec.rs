@@ -158,7 +158,7 @@ fn without_a_key_it_says_what_to_set() {
         .run(&["exec", "--model", "anthropic/claude-sonnet-4-5", "hello"])
         .code(1);
     assert!(ran.stderr.contains("ANTHROPIC_API_KEY"), "{}", ran.stderr);
-    let ran = w.run(&["exec", "--model", "antropic/x", "hello"]).code(1);
+    let ran = w.run(&["exec", "--model", "antropic/x", "hello"]).code(2);
     assert!(ran.stderr.contains("anthropic"), "{}", ran.stderr);
 }
 

@@ -4,6 +4,7 @@ mod canary;
 mod doctor;
 mod exec;
 mod keys;
+mod output;
 mod proxies;
 mod refusals;
 mod safety;

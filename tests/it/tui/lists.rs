@@ -368,6 +368,27 @@ fn two_clicks_take_a_word_and_three_the_line_however_it_is_wrapped() {
 }
 
 #[test]
+fn an_exported_file_holds_what_its_name_says() {
+    let mut world = knowing(Known::default());
+    for (typed, format, path) in [
+        ("/export notes.jsonl", "jsonl", Some("notes.jsonl")),
+        ("/export notes.json", "json", Some("notes.json")),
+        ("/export json notes.txt", "json", Some("notes.txt")),
+        ("/export notes", "md", Some("notes")),
+        ("/export", "md", None),
+    ] {
+        world.tui.effects();
+        world.tui.type_text(typed);
+        world.tui.press("enter");
+        let wanted = Op::Export {
+            format: format.to_owned(),
+            path: path.map(str::to_owned),
+        };
+        assert_eq!(world.tui.ops(), [wanted], "{typed}");
+    }
+}
+
+#[test]
 fn lists_open_on_what_is_set() {
     use dunlin::protocol::Mode;
     let mut world = World::new(100, 30);
