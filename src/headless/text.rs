@@ -65,10 +65,7 @@ impl<O: Write, E: Write> TextPrinter<O, E> {
                 }
                 Ok(())
             }
-            // A call of an earlier run is announced again when its output is cleared: no news here.
-            PartBody::Tool(tool) if self.said.contains(&part.message) => {
-                self.tool(part.id, &tool.tool, &tool.state)
-            }
+            PartBody::Tool(tool) => self.tool(part.id, &tool.tool, &tool.state),
             _ => Ok(()),
         }
     }
@@ -215,6 +212,17 @@ mod tests {
         Event::MessageCreated { message }
     }
 
+    fn running(part: &str, message: &str) -> Event {
+        let part = json!({
+            "id": part, "message": message, "session": SESSION, "start": 1, "type": "tool",
+            "call": "c", "tool": "bash", "state": {
+                "status": "running", "input": {"command": "ls"}, "title": "ls -l", "start": 1
+            }
+        });
+        let part = serde_json::from_value(part).expect("a part");
+        Event::PartUpdated { part }
+    }
+
     fn called(part: &str, message: &str) -> Event {
         let part = json!({
             "id": part, "message": message, "session": SESSION, "start": 1, "type": "tool",
@@ -239,6 +247,7 @@ mod tests {
             // its output was cleared, so it is announced again
             called("prt_01a201c531427c20800becd95d9dbff2", old),
             created(new),
+            running("prt_01a201c531427c20800becd95d9dbff3", new),
             called("prt_01a201c531427c20800becd95d9dbff3", new),
             called("prt_01a201c531427c20800becd95d9dbff3", new),
         ];
