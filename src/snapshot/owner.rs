@@ -175,7 +175,9 @@ impl Owner {
         let git = self.place.git.as_ref().filter(|git| git.usable)?;
         let index = git.git_dir.join("index");
         self.index_stat = stat_path(&index);
-        repo::read_index(&index, &git.prefix)
+        let mut seed = repo::read_index(&index, &git.prefix)?;
+        seed.rewritten = git.rewrites(&seed.attributes);
+        Some(seed)
     }
 
     /// Takes a snapshot.
@@ -265,7 +267,7 @@ impl Owner {
             repo: &self.repo,
             limits: &self.settings,
             seed,
-            check_len: converts || seed.is_some_and(|seed| seed.attributes),
+            check_len: converts || seed.is_some_and(|seed| !seed.attributes.is_empty()),
             own: if self.tree.is_some() { OWN_LIMIT } else { 0 },
             racy_from: begun - self.worktree.slack(),
             previous: self.looked,

@@ -3,10 +3,12 @@
 //!
 //! Finds `.git` by reading files; the user's repository is never opened. Called once by the owner.
 
+use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
 use super::repo::{UserSettings, read_settings};
+use super::seed::rewrites;
 
 /// The worktree and what surrounds it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -34,6 +36,20 @@ pub(super) struct GitPlace {
     pub(super) usable: bool,
     /// Content may be converted between worktree and blob.
     pub(super) converts: bool,
+    /// Files of attributes outside of the worktree, where there are any.
+    outer_attributes: Vec<PathBuf>,
+}
+
+impl GitPlace {
+    /// True if attributes ask for a conversion that may keep the length. `tracked` are the files of
+    /// attributes in the worktree, from the root; one at the root counts before it is tracked.
+    pub(super) fn rewrites(&self, tracked: &[Vec<u8>]) -> bool {
+        let tracked = tracked.iter().map(|path| OsStr::from_bytes(path));
+        let inner = std::iter::once(OsStr::new(".gitattributes")).chain(tracked);
+        let inner = inner.map(|path| self.root.join(path));
+        let mut all = inner.chain(self.outer_attributes.iter().cloned());
+        all.any(|file| std::fs::read(file).is_ok_and(|text| rewrites(&text)))
+    }
 }
 
 /// Finds out about the worktree; an error is the sentence that says why snapshots are off.
@@ -62,11 +78,19 @@ pub(super) fn find(worktree: &Path, home: Option<&Path>) -> Result<Place, String
         let common_dir = common_dir(&git_dir);
         let files = settings_files(Some((&common_dir, &git_dir)), home);
         let settings = settings.insert(read_settings(&files, home));
+        let own = || Some(config_home(home)?.join("git/attributes"));
+        let outer_attributes = [
+            Some(common_dir.join("info/attributes")),
+            settings.attributes.clone().or_else(own),
+            Some(PathBuf::from("/etc/gitattributes")),
+        ];
+        let outer_attributes: Vec<PathBuf> = outer_attributes.into_iter().flatten().collect();
         let prefix = worktree.strip_prefix(&root).unwrap_or(Path::new(""));
         git = Some(GitPlace {
             prefix: prefix.as_os_str().as_bytes().to_vec(),
             usable: !settings.sha256,
-            converts: settings.converts || common_dir.join("info/attributes").exists(),
+            converts: settings.converts || outer_attributes.iter().any(|file| file.exists()),
+            outer_attributes,
             root,
             git_dir,
             common_dir,

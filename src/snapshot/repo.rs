@@ -325,6 +325,8 @@ pub(super) fn read_index(index: &Path, prefix: &[u8]) -> Option<Seed> {
 pub(super) struct UserSettings {
     /// `core.excludesFile`, with `~` resolved.
     pub(super) excludes: Option<PathBuf>,
+    /// `core.attributesFile`, with `~` resolved.
+    pub(super) attributes: Option<PathBuf>,
     /// Content may be converted between worktree and blob, whatever the attributes say.
     pub(super) converts: bool,
     /// Object ids are SHA-256: nothing of the user's repository can be shared.
@@ -350,16 +352,18 @@ pub(super) fn read_settings(files: &[PathBuf], home: Option<&Path>) -> UserSetti
             continue;
         }
         let text = |name: &str| config.get_string(name).ok();
-        if let Some(path) = text("core.excludesfile") {
-            used.excludes = match (path.strip_prefix("~/"), home) {
-                (Some(below), Some(home)) => Some(home.join(below)),
-                _ => Some(PathBuf::from(path)),
-            };
-        }
+        let file = |name: &str| {
+            let path = text(name)?;
+            Some(match (path.strip_prefix("~/"), home) {
+                (Some(below), Some(home)) => home.join(below),
+                _ => PathBuf::from(path),
+            })
+        };
+        used.excludes = file("core.excludesfile").or(used.excludes);
+        used.attributes = file("core.attributesfile").or(used.attributes);
         if let Some(value) = text("core.autocrlf") {
             used.converts = !matches!(value.to_ascii_lowercase().as_str(), "false" | "no" | "0");
         }
-        used.converts |= text("core.attributesfile").is_some();
         if let Some(format) = text("extensions.objectformat") {
             used.sha256 = !format.eq_ignore_ascii_case("sha1");
         }

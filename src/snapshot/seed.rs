@@ -2,8 +2,8 @@
 //!
 //! The index is trusted only where it cannot be wrong: same times, size and inode, a clean plain
 //! entry, written after the file's last change, and (checked by the caller) a blob that exists and
-//! whose length is the file's, which tells apart content that filters convert. Also answers which
-//! paths are tracked, because tracked files are kept whatever the ignore rules say. Pure.
+//! whose length is the file's, which tells apart content whose line ends are converted. Where filter
+//! programs or encodings are in play it is not trusted at all. Also answers which paths are tracked, because tracked files are kept whatever the ignore rules say. Pure.
 
 use std::fs::Metadata;
 use std::os::unix::fs::MetadataExt as _;
@@ -49,8 +49,21 @@ pub(super) struct Seed {
     entries: Vec<SeedEntry>,
     /// When the index was written, in nanoseconds: a file changed at or after this is not trusted.
     written: i64,
-    /// True if any tracked file is named `.gitattributes`.
-    pub(super) attributes: bool,
+    /// The tracked files named `.gitattributes`, from the repository's root.
+    pub(super) attributes: Vec<Vec<u8>>,
+    /// True if git may rewrite content without changing its length: no blob of the index is known to be
+    /// what the file holds.
+    pub(super) rewritten: bool,
+}
+
+/// True if attributes name a conversion that may keep the length: a filter program, or an encoding.
+pub(super) fn rewrites(attributes: &[u8]) -> bool {
+    let mut lines = attributes.split(|byte| *byte == b'\n');
+    lines.any(|line| {
+        let names = |word: &[u8]| line.windows(word.len()).any(|found| found == word);
+        !line.trim_ascii_start().starts_with(b"#")
+            && (names(b"filter") || names(b"working-tree-encoding"))
+    })
 }
 
 impl Seed {
@@ -60,9 +73,13 @@ impl Seed {
         index: &Metadata,
         prefix: &[u8],
     ) -> Self {
-        let mut attributes = false;
+        let mut attributes = Vec::new();
         let mut kept: Vec<SeedEntry> = entries
-            .inspect(|e| attributes |= e.path.ends_with(b".gitattributes"))
+            .inspect(|e| {
+                if e.path.ends_with(b".gitattributes") {
+                    attributes.push(e.path.clone());
+                }
+            })
             .filter(|e| e.mode & 0o170_000 != GITLINK)
             .filter_map(|mut e| {
                 if !prefix.is_empty() {
@@ -77,6 +94,7 @@ impl Seed {
             entries: kept,
             written: index.mtime() * 1_000_000_000 + index.mtime_nsec(),
             attributes,
+            rewritten: false,
         }
     }
 
@@ -107,7 +125,7 @@ impl Seed {
 
     /// The blob of this file, if the index proves that the file has not changed since it was added.
     pub(super) fn trusted(&self, path: &[u8], stat: &Stat) -> Option<Id> {
-        let e = self.find(path)?;
+        let e = self.find(path).filter(|_| !self.rewritten)?;
         let same_kind = (e.mode & 0o170_000 == LINK) == stat.is_link();
         let plain = e.flags & (ASSUME_VALID | STAGE) == 0 && e.extended & SKIP_OR_INTENT == 0;
         let time = |(s, ns): (i32, u32)| i64::from(s) * 1_000_000_000 + i64::from(ns);
@@ -151,7 +169,8 @@ mod tests {
         Seed {
             entries: vec![entry],
             written: 101_000_000_000,
-            attributes: false,
+            attributes: Vec::new(),
+            rewritten: false,
         }
     }
 
@@ -174,6 +193,23 @@ mod tests {
             doubt(&mut e, &mut s);
             assert_eq!(seed(e).trusted(b"a", &s), None, "doubt {at}");
         }
+    }
+
+    #[test]
+    fn filters_and_encodings_may_rewrite_and_line_ends_show_in_the_length() {
+        for text in [
+            "*.u filter=up",
+            "*.bin text\n*.txt working-tree-encoding=latin1",
+        ] {
+            assert!(rewrites(text.as_bytes()), "{text}");
+        }
+        for text in ["", "* text=auto eol=lf", "# *.u filter=up\n*.rs diff=rust"] {
+            assert!(!rewrites(text.as_bytes()), "{text}");
+        }
+        let mut doubtful = seed(entry("a"));
+        doubtful.rewritten = true;
+        assert_eq!(doubtful.trusted(b"a", &stat()), None);
+        assert!(doubtful.tracks(b"a"));
     }
 
     #[test]

@@ -463,3 +463,22 @@ fn the_last_commit_is_found_in_all_its_forms() {
     world.sh("rm .git/refs/heads/* -f; git symbolic-ref HEAD refs/heads/unborn");
     assert_eq!(world.wait(snapshots.head()).unwrap(), None);
 }
+
+#[test]
+fn a_filter_that_keeps_the_length_does_not_put_the_stored_form_into_the_file() {
+    let mut world = World::git();
+    world.sh("git config filter.up.clean 'tr a-z A-Z'; git config filter.up.smudge 'tr A-Z a-z'");
+    world.write(".gitattributes", "*.u filter=up\n");
+    world.write("x.u", "hello\n");
+    world.commit();
+    // long ago, so that nothing but the filter makes the index doubtful
+    world.sh(
+        "touch -d '1 hour ago' x.u; git update-index -q --refresh; git status --short >/dev/null",
+    );
+    world.open();
+    world.take(Hints::none());
+    let writes = world.tool("echo more >> x.u");
+    let undone = world.restore(&writes, false);
+    assert_eq!(told(&undone).len(), 1);
+    assert_eq!(world.read("x.u").as_deref(), Some("hello\n"));
+}
