@@ -118,6 +118,10 @@ pub(crate) fn fail(sentence: impl std::fmt::Display, code: u8) -> u8 {
 /// Prints a line on stdout, as it is for a pipe or a file, cleaned for a terminal: titles, paths and
 /// findings hold what models and files said. A reader that has seen enough (`| head`) ends the program
 /// quietly; output that cannot be written ends it with a failure, for what was asked for is not there.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "no screen is up where this is called, so there is no terminal to restore"
+)]
 pub(crate) fn print(text: impl std::fmt::Display) {
     use std::io::{ErrorKind, IsTerminal, Write};
     let mut out = std::io::stdout();

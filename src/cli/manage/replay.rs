@@ -95,7 +95,7 @@ fn tell(history: &History, report: &Report) {
     match report.differences.len() {
         0 => print("  no differences"),
         n => print(format_args!("  {n} differences")),
-    };
+    }
 }
 
 /// What is shown may come from a model or a file: nothing of it may steer the terminal.
