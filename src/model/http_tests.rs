@@ -1,3 +1,5 @@
+//! Tests of the HTTP side of a model against a server in the test: streams, ends, refusals, silence.
+
 use std::path::PathBuf;
 
 use super::*;

@@ -1,3 +1,5 @@
+//! Tests of journal lines: checksums, cuts, damage, numbers of commits.
+
 use super::*;
 use crate::protocol::PartId;
 

@@ -1,3 +1,5 @@
+//! Tests of the key table: contexts, own keys, conflicts that are reported.
+
 use super::*;
 use crate::tui::input::{Code, Mods};
 

@@ -1,3 +1,5 @@
+//! Tests of the transcript: cells, folding, anchors, scrolling, what a frame costs.
+
 use super::*;
 use crate::protocol::{
     Fault, FaultKind, IdMint, Message, ModelRef, Part, PartBody, Role, SessionId, ToolPart,

@@ -1,3 +1,5 @@
+//! Tests of the catalog: aliases, dated names, tiered prices, unknown models, and how it is built.
+
 use super::*;
 use crate::protocol::{CacheTokens, Tokens};
 

@@ -1,3 +1,5 @@
+//! Tests of tool schemas in each provider's subset of JSON Schema.
+
 use super::*;
 
 fn has_key(value: &Value, key: &str) -> bool {

@@ -1,3 +1,5 @@
+//! Tests of the registry of providers: addresses, keys, overrides, what a wrong name is told.
+
 use serde_json::json;
 
 use super::*;

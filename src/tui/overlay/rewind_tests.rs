@@ -1,3 +1,5 @@
+//! Tests of the tree of turns: which branch runs straight, where the others hang, odd parents.
+
 use super::*;
 
 fn turn(n: u128, parent: Option<u128>, current: bool, tip: u128) -> TreeTurn {

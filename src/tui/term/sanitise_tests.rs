@@ -1,3 +1,5 @@
+//! Tests that nothing a terminal obeys gets through.
+
 use super::*;
 use proptest::prelude::*;
 use ratatui::style::{Color, Modifier};

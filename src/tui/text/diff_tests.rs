@@ -1,3 +1,5 @@
+//! Tests of changes laid out in rows: hunks, numbers, changes within a line.
+
 use super::*;
 use crate::tui::text::highlight::Highlights;
 use crate::tui::theme::Theme;

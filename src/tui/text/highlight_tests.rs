@@ -1,3 +1,5 @@
+//! Tests of highlighting: colours come from the worker, plain text stands until then.
+
 use super::*;
 
 #[test]

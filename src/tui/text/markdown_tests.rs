@@ -1,3 +1,5 @@
+//! Tests of Markdown laid out in rows: blocks, lists, tables, code, links.
+
 use super::*;
 use crate::tui::theme::{ColourDepth, ThemeChoice};
 

@@ -1,3 +1,5 @@
+//! Tests of text that streams: its layout is the final one however it was split.
+
 use super::*;
 use crate::tui::text::highlight::Highlights;
 use crate::tui::theme::Theme;

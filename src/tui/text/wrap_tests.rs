@@ -1,3 +1,5 @@
+//! Tests of wrapping: widths of characters, words longer than a row, positions.
+
 use super::*;
 use crate::tui::term::sanitise::Safe;
 use crate::tui::text::width::columns;

@@ -1,3 +1,5 @@
+//! Tests of themes: no colour, sixteen colours, tints, light and dark backgrounds.
+
 use super::*;
 use ratatui::style::Color;
 
