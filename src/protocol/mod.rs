@@ -14,6 +14,7 @@ pub mod ids;
 pub mod link;
 pub mod message;
 pub mod op;
+pub mod outside;
 pub mod part;
 pub mod queue;
 pub mod session;

@@ -23,7 +23,8 @@ impl Agent {
 
     fn judgement(&self, part: PartId, name: &str, input: &Value) -> Judgement {
         let Some(tool) = self.tool(name) else {
-            let known: Vec<&str> = self.ports.tools.iter().map(|t| t.name()).collect();
+            let known = self.ports.all_tools();
+            let known: Vec<&str> = known.iter().map(|t| t.name()).collect();
             return Judgement::Invalid(format!(
                 "There is no tool {name}. The tools are: {}.",
                 known.join(", ")
@@ -41,7 +42,7 @@ impl Agent {
         let mut ask: Option<(AskDetail, String)> = None;
         for need in &access.needs {
             let request = words(name, need, access.can_write);
-            match judge.decide(&request) {
+            match with_arguments(judge.decide(&request), need, input) {
                 Verdict::Allow { .. } => {}
                 Verdict::Deny { why } => {
                     return Judgement::Deny {
@@ -209,6 +210,18 @@ impl SessionGrants {
 
     fn lock(&self) -> MutexGuard<'_, Vec<Rule>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Of a tool that nothing more is known about, the user sees the arguments, too.
+fn with_arguments(verdict: Verdict, need: &Need, input: &Value) -> Verdict {
+    match (verdict, need) {
+        (Verdict::Ask(mut detail), Need::Other(name)) => {
+            let arguments = serde_json::to_string_pretty(input).unwrap_or_default();
+            detail.subject = format!("{name} {arguments}");
+            Verdict::Ask(detail)
+        }
+        (verdict, _) => verdict,
     }
 }
 

@@ -10,6 +10,7 @@ mod compose;
 mod keys;
 mod layers;
 mod mouse;
+mod servers;
 mod subagents;
 
 use super::composer::attach::Picture;
