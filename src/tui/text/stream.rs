@@ -465,3 +465,7 @@ fn floor(text: &str, at: usize) -> usize {
 #[cfg(test)]
 #[path = "stream_tests.rs"]
 mod tests;
+
+#[cfg(test)]
+#[path = "stream_random_tests.rs"]
+mod random_tests;

@@ -5,7 +5,7 @@ use crate::tui::text::highlight::Highlights;
 use crate::tui::theme::Theme;
 use proptest::prelude::*;
 
-fn layout(stream: &mut Stream, width: usize) -> Vec<Row> {
+pub(super) fn layout_at(stream: &mut Stream, width: usize) -> Vec<Row> {
     let theme = <Theme as Default>::default();
     let page = Page {
         theme: &theme,
@@ -19,7 +19,7 @@ fn layout(stream: &mut Stream, width: usize) -> Vec<Row> {
     (0..count).flat_map(|n| stream.lay_out(n, &page)).collect()
 }
 
-fn shown(rows: &[Row]) -> Vec<String> {
+pub(super) fn shown(rows: &[Row]) -> Vec<String> {
     rows.iter().map(|r| r.line.as_str().to_owned()).collect()
 }
 
@@ -32,13 +32,13 @@ fn streamed(text: &str, lengths: &[usize]) -> Vec<Row> {
         let n = lengths.next().copied().unwrap_or(1).max(1);
         let delta: String = chars.by_ref().take(n).collect();
         stream.push(&delta);
-        layout(&mut stream, 30);
+        layout_at(&mut stream, 30);
     }
-    layout(&mut stream, 30)
+    layout_at(&mut stream, 30)
 }
 
 fn at_once(text: &str) -> Vec<Row> {
-    layout(&mut Stream::new(text), 30)
+    layout_at(&mut Stream::new(text), 30)
 }
 
 #[test]
