@@ -41,7 +41,7 @@ fn lists_hang_nest_and_count() {
     assert_eq!(shown("- a\n\n- b\n", 20), "• a\n\n• b\n");
     assert_eq!(
         shown("- [x] done\n- [ ] open\n-", 20),
-        "• ☑ done\n• ☐ open\n•\n"
+        "☑ done\n☐ open\n•\n"
     );
     assert_eq!(shown("- a\n\n  more\n- b", 20), "• a\n\n  more\n\n• b\n");
 }

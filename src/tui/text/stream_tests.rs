@@ -149,6 +149,35 @@ fn blocks_beyond_the_window_are_cut_alike_however_they_come() {
     }
 }
 
+#[test]
+fn a_table_beyond_the_window_stays_a_table() {
+    let mut text = "Before.\n\n| name | count |\n|:--|--:|\n".to_owned();
+    for n in 0..2_000 {
+        text.push_str(&format!("| row of words {n:04} | {n:04} |\n"));
+    }
+    text.push_str("\nAfter.\n");
+    let rows = shown(&at_once(&text));
+    assert!(
+        rows.iter().all(|row| !row.contains('|')),
+        "a row is shown as it was written"
+    );
+    assert_eq!(
+        rows.iter().filter(|row| row.contains("name")).count(),
+        1,
+        "one head"
+    );
+    assert_eq!(
+        rows.iter()
+            .filter(|row| row.contains("row of words"))
+            .count(),
+        2_000
+    );
+    assert_eq!(rows[5], "  row of words 0001    0001");
+    assert_eq!(rows[1_900], "  row of words 1896    1896");
+    assert_eq!(rows.last().map(String::as_str), Some("  After."));
+    assert_eq!(shown(&streamed(&text, &[9_000, 777])), rows);
+}
+
 /// Markdown-like text, made of lines that open, go on, or close something.
 fn markdown_text() -> impl Strategy<Value = String> {
     let line = prop_oneof![

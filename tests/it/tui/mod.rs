@@ -8,10 +8,13 @@
 
 mod asks;
 mod bytes;
+mod everything;
 mod fixtures;
 mod frames;
 mod keys;
 mod lists;
+mod modes;
+mod never_lost;
 mod reading;
 mod reports;
 mod sessions;

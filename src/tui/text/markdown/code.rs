@@ -8,6 +8,7 @@ use super::Page;
 use crate::tui::term::sanitise::Safe;
 use crate::tui::text::highlight;
 use crate::tui::text::row::Styled;
+use crate::tui::text::wrap::Prefix;
 
 /// Columns that code stands further in than prose.
 pub const INDENT: usize = 2;
@@ -31,6 +32,17 @@ pub fn lines(language: &str, text: &str, page: &Page<'_>) -> Vec<Styled> {
         .filter(|_| !text.is_empty())
         .map(|(n, line)| styled(line, painted.as_deref().and_then(|p| p.line(n)), page))
         .collect()
+}
+
+/// What stands before the further rows of a line that is too long, after so many columns: a sign, so
+/// that they do not read as lines of their own.
+pub fn continued(before: Prefix, page: &Page<'_>) -> Prefix {
+    let all = before.gutter == before.line.len();
+    let mut line = before.line;
+    line.fixed(page.theme.glyphs.wrapped, page.theme.dim());
+    line.pad(INDENT - 1);
+    let gutter = if all { line.len() } else { before.gutter };
+    Prefix { line, gutter }
 }
 
 /// One line of code.
