@@ -140,7 +140,8 @@ mod tests {
         );
         let (removed, added) = ranges(old, new);
         let said = |line: &str, ranges: &[Range<usize>]| -> Vec<String> {
-            ranges.iter().map(|r| line[r.clone()].to_owned()).collect()
+            let piece = |r: &Range<usize>| line.get(r.clone()).expect("a range of it").to_owned();
+            ranges.iter().map(piece).collect()
         };
         assert_eq!(said(old, &removed), ["request_frame"]);
         assert_eq!(said(new, &added), ["request_frames", " + 1"]);

@@ -149,19 +149,16 @@ impl<'a> Writer<'a> {
                     self.page.theme.dim()
                 };
                 let sign = if done { boxes.1 } else { boxes.0 };
-                match self.frames.as_mut_slice() {
-                    // In place of the bullet: two signs say no more than one.
-                    [
-                        ..,
-                        Frame::List { next: None, .. },
-                        Frame::Item {
-                            marker: Some(marker),
-                            ..
-                        },
-                    ] => {
+                // The box is the item's sign; a number stays.
+                let bullet = self.page.theme.glyphs.note;
+                match self.frames.last_mut() {
+                    Some(Frame::Item {
+                        marker: Some(marker),
+                        ..
+                    }) if marker.as_str().trim_end() == bullet => {
                         *marker = Styled::new();
                         marker.fixed(sign, style);
-                        marker.pad(1);
+                        marker.fixed(" ", Style::new());
                     }
                     _ => {
                         self.line.fixed(sign, style);
@@ -209,10 +206,10 @@ impl<'a> Writer<'a> {
             Tag::Paragraph | Tag::HtmlBlock => self.open_block(),
             Tag::Heading { level, .. } => {
                 self.open_block();
-                let over = if level == HeadingLevel::H1 {
-                    theme.bold().add_modifier(Modifier::UNDERLINED)
-                } else {
-                    theme.bold()
+                let over = match level {
+                    HeadingLevel::H1 => theme.bold().add_modifier(Modifier::UNDERLINED),
+                    HeadingLevel::H2 => theme.bold(),
+                    _ => theme.dim().patch(theme.bold()),
                 };
                 self.push_style(over);
             }

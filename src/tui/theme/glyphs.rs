@@ -26,8 +26,8 @@ pub struct Glyphs {
     pub bar: &'static str,
     /// In place of hidden lines.
     pub hidden: &'static str,
-    /// Before what goes on from the row above.
-    pub wrapped: &'static str,
+    /// Before the rest of a line of code that was broken at the edge.
+    pub goes_on: &'static str,
     /// Needs the user.
     pub ask: &'static str,
     /// Warns.
@@ -117,7 +117,7 @@ impl Glyphs {
         compact: "⌁",
         bar: "│",
         hidden: "┊",
-        wrapped: "╎",
+        goes_on: "↳",
         ask: "?",
         warn: "!",
         dot: "·",
@@ -156,7 +156,7 @@ impl Glyphs {
         compact: "~",
         bar: "|",
         hidden: ":",
-        wrapped: ":",
+        goes_on: "\\",
         ask: "?",
         warn: "!",
         dot: "|",
@@ -210,7 +210,7 @@ mod tests {
             set.compact,
             set.bar,
             set.hidden,
-            set.wrapped,
+            set.goes_on,
             set.ask,
             set.warn,
             set.dot,

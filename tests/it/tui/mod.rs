@@ -8,6 +8,7 @@
 
 mod asks;
 mod bytes;
+mod clicks;
 mod everything;
 mod fixtures;
 mod frames;
@@ -15,9 +16,11 @@ mod keys;
 mod lists;
 mod modes;
 mod never_lost;
+mod pastes;
 mod reading;
 mod reports;
 mod sessions;
 mod sizes;
+mod spending;
 mod subagents;
 mod vim;

@@ -13,6 +13,21 @@ use crate::tui::text::wrap::Prefix;
 /// Columns that code stands further in than prose.
 pub const INDENT: usize = 2;
 
+/// Puts a code block's indent behind a prefix. Where a line goes on that was broken at the edge, a sign
+/// says so, and nothing of the prefix is copied.
+pub fn indent(prefix: &mut Prefix, page: &Page<'_>, goes_on: bool) {
+    let all = prefix.gutter == prefix.line.len();
+    if goes_on {
+        prefix
+            .line
+            .fixed(page.theme.glyphs.goes_on, page.theme.dim());
+    }
+    prefix.line.pad(INDENT - usize::from(goes_on));
+    if all || goes_on {
+        prefix.gutter = prefix.line.len();
+    }
+}
+
 /// The language of a fence's info string: its first word, lower case is up to the highlighter.
 pub fn language(info: &str) -> &str {
     info.split(|c: char| c.is_whitespace() || matches!(c, ',' | '{'))
@@ -32,17 +47,6 @@ pub fn lines(language: &str, text: &str, page: &Page<'_>) -> Vec<Styled> {
         .filter(|_| !text.is_empty())
         .map(|(n, line)| styled(line, painted.as_deref().and_then(|p| p.line(n)), page))
         .collect()
-}
-
-/// What stands before the further rows of a line that is too long, after so many columns: a sign, so
-/// that they do not read as lines of their own.
-pub fn continued(before: Prefix, page: &Page<'_>) -> Prefix {
-    let all = before.gutter == before.line.len();
-    let mut line = before.line;
-    line.fixed(page.theme.glyphs.wrapped, page.theme.dim());
-    line.pad(INDENT - 1);
-    let gutter = if all { line.len() } else { before.gutter };
-    Prefix { line, gutter }
 }
 
 /// One line of code.

@@ -123,12 +123,9 @@ impl Writer<'_> {
         let width = self.page.left + self.page.room;
         for line in lines {
             let mut first = self.prefix(true);
-            let rest = code::continued(self.prefix(false), self.page);
-            let all = first.gutter == first.line.len();
-            first.line.pad(code::INDENT);
-            if all {
-                first.gutter = first.line.len();
-            }
+            let mut rest = self.prefix(false);
+            code::indent(&mut first, self.page, false);
+            code::indent(&mut rest, self.page, true);
             self.rows.extend(wrap::chop(&line, &first, &rest, width));
         }
     }
