@@ -189,8 +189,11 @@ pub(super) fn conversation(world: &mut World) {
     world.status(Phase::Tools, 72_000, |status| status.turn_output = 3_100);
 }
 
+/// Opens an overlay.
+pub(super) type Open = fn(&mut World);
+
 /// What can be opened over it, by name; `esc` closes each.
-pub(super) fn overlays() -> Vec<(&'static str, fn(&mut World))> {
+pub(super) fn overlays() -> Vec<(&'static str, Open)> {
     vec![
         ("help", |w| w.tui.press("?")),
         ("diff", |w| w.tui.event(Event::Diff(super::reports::diff()))),
@@ -207,7 +210,7 @@ pub(super) fn overlays() -> Vec<(&'static str, fn(&mut World))> {
         ("sessions", |w| w.tui.press("ctrl+s")),
         ("history", |w| w.tui.press("ctrl+r")),
         ("permission", |w| {
-            drop(w.ask(permission("cargo add insta --dev")))
+            drop(w.ask(permission("cargo add insta --dev")));
         }),
         ("loop", |w| drop(w.ask(doom_loop()))),
     ]
