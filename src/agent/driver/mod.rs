@@ -27,6 +27,7 @@ mod recall;
 mod restoring;
 mod rules;
 mod sessions;
+mod spending;
 mod tapes;
 mod tools;
 mod undo;

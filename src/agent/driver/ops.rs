@@ -62,6 +62,8 @@ impl Agent {
             Op::DiffFile { scope, path } => self.diff_file(scope, path),
             Op::UndoHunk { scope, path, hunk } => self.undo_hunk(scope, path, hunk).await,
             Op::Context => self.report_context(),
+            Op::Spending => self.tell_spending(),
+            Op::Pins => self.tell_pins(),
             Op::SetMode(mode) => {
                 self.input(Input::SetMode(mode));
                 self.tell_children_mode(mode);

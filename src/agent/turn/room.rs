@@ -64,7 +64,7 @@ impl Turn {
         let newest = self.conversation.folds().newest();
         let at = newest.map_or(now, |newest| now.max(newest + 1));
         for part in &plan.parts {
-            self.set_compacted(*part, Some(at));
+            self.put_compacted(*part, Some(at));
         }
         self.pruned += plan.saved;
         let after = overflow::estimate(&self.conversation);
@@ -74,16 +74,6 @@ impl Turn {
             tokens_saved: plan.saved,
         });
         self.sync_soon();
-    }
-
-    fn set_compacted(&mut self, part: PartId, at: Option<Millis>) {
-        self.update_part(part, |p| {
-            if let PartBody::Tool(tool) = &mut p.body
-                && let ToolState::Completed { compacted_at, .. } = &mut tool.state
-            {
-                *compacted_at = at;
-            }
-        });
     }
 
     /// The user brings pruned outputs back.
@@ -108,7 +98,7 @@ impl Turn {
             .collect();
         let before = overflow::estimate(&self.conversation);
         for (part, size) in &pruned {
-            self.set_compacted(*part, None);
+            self.put_compacted(*part, None);
             self.pruned = self.pruned.saturating_sub(*size);
         }
         let after = overflow::estimate(&self.conversation);

@@ -78,7 +78,7 @@ impl Screen {
             return Ok(None);
         }
         let drawn = view::draw(state, self.painter.canvas(), now);
-        state.transcript_area = drawn.transcript;
+        state.spots = drawn.spots;
         let title = state.title();
         if title != self.title {
             self.painter

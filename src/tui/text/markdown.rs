@@ -133,8 +133,23 @@ impl<'a> Writer<'a> {
                 } else {
                     self.page.theme.dim()
                 };
-                self.line.fixed(if done { boxes.1 } else { boxes.0 }, style);
-                self.line.fixed(" ", Style::new());
+                let sign = if done { boxes.1 } else { boxes.0 };
+                // The box is the item's sign; a number stays.
+                let bullet = self.page.theme.glyphs.note;
+                match self.frames.last_mut() {
+                    Some(Frame::Item {
+                        marker: Some(marker),
+                        ..
+                    }) if marker.as_str().trim_end() == bullet => {
+                        *marker = Styled::new();
+                        marker.fixed(sign, style);
+                        marker.fixed(" ", Style::new());
+                    }
+                    _ => {
+                        self.line.fixed(sign, style);
+                        self.line.fixed(" ", Style::new());
+                    }
+                }
             }
             // Not enabled; shown as they were written.
             Event::InlineMath(_) | Event::DisplayMath(_) | Event::FootnoteReference(_) => {
@@ -176,10 +191,10 @@ impl<'a> Writer<'a> {
             Tag::Paragraph | Tag::HtmlBlock => self.open_block(),
             Tag::Heading { level, .. } => {
                 self.open_block();
-                let over = if level == HeadingLevel::H1 {
-                    theme.bold().add_modifier(Modifier::UNDERLINED)
-                } else {
-                    theme.bold()
+                let over = match level {
+                    HeadingLevel::H1 => theme.bold().add_modifier(Modifier::UNDERLINED),
+                    HeadingLevel::H2 => theme.bold(),
+                    _ => theme.dim().patch(theme.bold()),
                 };
                 self.push_style(over);
             }
@@ -476,13 +491,8 @@ impl<'a> Writer<'a> {
         for line in lines {
             let mut first = self.prefix(true);
             let mut rest = self.prefix(false);
-            for prefix in [&mut first, &mut rest] {
-                let all = prefix.gutter == prefix.line.len();
-                prefix.line.pad(code::INDENT);
-                if all {
-                    prefix.gutter = prefix.line.len();
-                }
-            }
+            code::indent(&mut first, self.page, false);
+            code::indent(&mut rest, self.page, true);
             self.rows.extend(wrap::chop(&line, &first, &rest, width));
         }
     }

@@ -190,7 +190,12 @@ impl Stream {
                 dedent(self.source.get(range).unwrap_or_default(), fence.indent)
             })
         });
-        let prefix = Prefix::blank(page.left + code::INDENT);
+        let prefix = |goes_on| {
+            let mut prefix = Prefix::blank(page.left);
+            code::indent(&mut prefix, page, goes_on);
+            prefix
+        };
+        let (first_row, other_rows) = (prefix(false), prefix(true));
         let width = page.left + page.room;
         let mut rows = Vec::new();
         for (n, line) in text.split_terminator('\n').enumerate() {
@@ -201,7 +206,7 @@ impl Stream {
             let line = undented(line, fence.indent);
             let runs = painted.as_deref().and_then(|p| p.line(first + n));
             let styled = code::styled(line, runs, page);
-            rows.extend(wrap::chop(&styled, &prefix, &prefix, width));
+            rows.extend(wrap::chop(&styled, &first_row, &other_rows, width));
         }
         rows
     }

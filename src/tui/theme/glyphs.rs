@@ -26,6 +26,8 @@ pub struct Glyphs {
     pub bar: &'static str,
     /// In place of hidden lines.
     pub hidden: &'static str,
+    /// Before the rest of a line of code that was broken at the edge.
+    pub goes_on: &'static str,
     /// Needs the user.
     pub ask: &'static str,
     /// Warns.
@@ -89,6 +91,7 @@ impl Glyphs {
         compact: "⌁",
         bar: "│",
         hidden: "┊",
+        goes_on: "↳",
         ask: "?",
         warn: "!",
         dot: "·",
@@ -127,6 +130,7 @@ impl Glyphs {
         compact: "~",
         bar: "|",
         hidden: ":",
+        goes_on: "\\",
         ask: "?",
         warn: "!",
         dot: "|",
@@ -180,6 +184,7 @@ mod tests {
             set.compact,
             set.bar,
             set.hidden,
+            set.goes_on,
             set.ask,
             set.warn,
             set.dot,

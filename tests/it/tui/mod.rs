@@ -8,13 +8,16 @@
 
 mod asks;
 mod bytes;
+mod clicks;
 mod fixtures;
 mod frames;
 mod keys;
 mod lists;
+mod pastes;
 mod reading;
 mod reports;
 mod sessions;
 mod sizes;
+mod spending;
 mod subagents;
 mod vim;
