@@ -81,8 +81,9 @@ impl Follower {
             };
             let mut shows = false;
             for event in events {
-                self.show(&event);
+                // What it begins is known before it is shown: see `Turn::subagent_began`.
                 shows |= self.event(&event);
+                self.show(&event);
                 if matches!(event, Event::TurnFinished { .. }) && !closing {
                     closing = true;
                     drop(ops.send(Op::Close));

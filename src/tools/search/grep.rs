@@ -194,7 +194,7 @@ fn regex(input: &Input) -> Result<RegexMatcher, String> {
             "The pattern `{}` is not a valid regular expression: {}. Escape special characters, or \
              set literal, or set multiline if it has a line end.",
             clipped(&input.pattern, 200),
-            clipped(&last, 200)
+            clipped(last, 200)
         )
     })
 }

@@ -29,7 +29,7 @@ fn world() -> World {
             steps.push(json!({"calls": [{"name": "bash", "input":
                 {"command": format!("tail -n 1 {}; echo code QX-{turn:02}", file(turn, 0))}}]}));
             steps.push(json!({"text": format!("turn {turn} is read")}));
-            json!({"match": format!("^turn {turn}"), "steps": steps})
+            json!({"match": format!("^turn {turn}$"), "steps": steps})
         })
         .collect();
     let w = World::scripted(&json!({
