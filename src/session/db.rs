@@ -12,6 +12,7 @@
 //! larger tree pages would become blob files, which sled never syncs.
 
 mod apply;
+mod quiet;
 mod read;
 
 use std::collections::{BTreeMap, HashMap};
@@ -136,7 +137,7 @@ impl Db {
             .flush_every_ms(None);
         let since = Instant::now();
         loop {
-            match config.open() {
+            match quiet::opened(|| config.open()) {
                 Err(sled::Error::Io(error))
                     if error.to_string().contains("lock") && since.elapsed() < LOCK_PATIENCE =>
                 {

@@ -6,7 +6,7 @@
 use std::collections::VecDeque;
 use std::io;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::error::StoreError;
 
@@ -30,6 +30,8 @@ struct State {
     /// What the next tries to lock a session are answered with.
     locks: VecDeque<i32>,
     syncs: u64,
+    /// How long the next writes to a journal take.
+    slow_writes: VecDeque<Duration>,
     view: VecDeque<ViewFault>,
     released: bool,
 }
@@ -67,6 +69,11 @@ impl FaultPoints {
         self.lock().locks.extend(errors);
     }
 
+    /// The next writes to a journal take so long each, or until `release`.
+    pub fn slow_writes(&self, times: impl IntoIterator<Item = Duration>) {
+        self.lock().slow_writes.extend(times);
+    }
+
     /// Calls of fdatasync so far, failed ones included.
     pub fn syncs(&self) -> u64 {
         self.lock().syncs
@@ -86,6 +93,21 @@ impl FaultPoints {
     pub(super) fn locking(&self) -> io::Result<()> {
         let error = self.lock().locks.pop_front();
         error.map_or(Ok(()), |error| Err(io::Error::from_raw_os_error(error)))
+    }
+
+    pub(super) fn write(&self) {
+        let mut state = self.lock();
+        let Some(time) = state.slow_writes.pop_front() else {
+            return;
+        };
+        let until = Instant::now() + time;
+        while !state.released {
+            let Some(left) = until.checked_duration_since(Instant::now()) else {
+                return;
+            };
+            let waited = self.changed.wait_timeout(state, left);
+            state = waited.unwrap_or_else(PoisonError::into_inner).0;
+        }
     }
 
     pub(super) fn sync(&self) -> io::Result<()> {

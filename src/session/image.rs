@@ -113,6 +113,12 @@ impl Image {
                     self.damaged += 1;
                 }
             }
+            Record::Compacted { message, part, at } => {
+                let known = self.parts.get_mut(&(message, part));
+                if !known.is_some_and(|part| record::compact(part, at)) {
+                    self.damaged += 1;
+                }
+            }
         }
     }
 

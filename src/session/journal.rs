@@ -35,9 +35,32 @@ pub(super) struct Tail {
 
 /// Finishes a line in `buffer`, which holds `PREFIX` bytes of room and then the JSON.
 fn seal(buffer: &mut Vec<u8>) {
-    let sum = format!("{:08x} ", crc32fast::hash(&buffer[PREFIX..]));
-    buffer[..PREFIX].copy_from_slice(sum.as_bytes());
+    let mut sum = crc32fast::hash(&buffer[PREFIX..]);
+    for place in buffer[..PREFIX - 1].iter_mut().rev() {
+        *place = b"0123456789abcdef"[(sum & 15) as usize];
+        sum >>= 4;
+    }
     buffer.push(b'\n');
+}
+
+/// Takes so many bytes, then refuses.
+struct Limited<'a> {
+    into: &'a mut Vec<u8>,
+    most: usize,
+}
+
+impl io::Write for Limited<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if self.into.len() + bytes.len() > self.most {
+            return Err(io::ErrorKind::FileTooLarge.into());
+        }
+        self.into.extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
 }
 
 /// The JSON of a line (without its newline) if the checksum fits.
@@ -176,9 +199,33 @@ impl Journal {
 
     /// Writes one commit with one write(2). On an error nothing of it stays.
     pub(super) fn append(&mut self, records: &[Record]) -> Result<(), StoreError> {
+        self.begin_line();
+        record::encode(self.n + 1, records, &mut self.buffer).map_err(StoreError::Encode)?;
+        self.write_line()
+    }
+
+    /// The same for a commit whose line is no longer than `most` bytes; false, and nothing was done, if
+    /// it is longer.
+    pub(super) fn append_short(
+        &mut self,
+        records: &[Record],
+        most: usize,
+    ) -> Result<bool, StoreError> {
+        self.begin_line();
+        let into = &mut self.buffer;
+        match record::encode(self.n + 1, records, Limited { into, most }) {
+            Ok(()) => self.write_line().map(|()| true),
+            Err(error) if error.is_io() => Ok(false),
+            Err(error) => Err(StoreError::Encode(error)),
+        }
+    }
+
+    fn begin_line(&mut self) {
         self.buffer.clear();
         self.buffer.resize(PREFIX, b' ');
-        record::encode(self.n + 1, records, &mut self.buffer).map_err(StoreError::Encode)?;
+    }
+
+    fn write_line(&mut self) -> Result<(), StoreError> {
         seal(&mut self.buffer);
         let bytes = self.buffer.len();
         if bytes > MAX_LINE {

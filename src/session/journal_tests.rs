@@ -122,7 +122,7 @@ fn a_line_is_its_checksum_a_space_and_json() {
     let bytes = written(&path, 1);
     let text = String::from_utf8(bytes).expect("text");
     let json = format!(
-        "{{\"v\":1,\"n\":1,\"r\":[{{\"append\":{{\"part\":\"{}\",\"text\":\"grüße 1 \"}}}}]}}",
+        "{{\"v\":2,\"n\":1,\"r\":[{{\"append\":{{\"part\":\"{}\",\"text\":\"grüße 1 \"}}}}]}}",
         PartId::from_raw(1)
     );
     let sum = crc32fast::hash(json.as_bytes());

@@ -1,14 +1,14 @@
 //! What was said, kept. The store of one worktree's sessions.
 //!
 //! ```text
-//! Project ── create / open ─▶ SessionStore ── Commit ─▶ writer ─▶ journal ─▶ Announce
-//!    │                             │                      ├─▶ syncer (fdatasync)
+//! Project ── create / open ─▶ SessionStore ── Commit ─▶ intake ─▶ writer ─▶ journal ─▶ Announce
+//!    │                             │                                  ├─▶ syncer (fdatasync)
 //!    └── list, search, gc, …       └── page, since ──▶ view (sled, meta.json) ◀── reads the journal
 //! ```
 //!
 //! The journal is the truth; everything else can be made again from it (docs/durability.md). Three
 //! threads per open session, so that neither a disk's fdatasync nor sled ever stands in the way of
-//! the next record. Only `db` names sled.
+//! the next record, and a slow disk not in the way of the agent. Only `db` names sled.
 
 mod archive;
 mod blob;
@@ -26,6 +26,7 @@ mod gc;
 mod history;
 mod image;
 mod import;
+mod intake;
 mod journal;
 mod keys;
 mod list;
@@ -67,6 +68,6 @@ const SMALL: u64 = 1 << 20;
 /// True if a panic on a thread of this name is caught and told by the store (sled panics on damaged
 /// files). A panic hook must then neither restore the terminal nor print: the program goes on.
 pub fn panic_is_contained(thread: Option<&str>) -> bool {
-    let ours = [view::THREAD, syncer::THREAD, writer::THREAD];
+    let ours = [view::THREAD, syncer::THREAD, intake::THREAD];
     thread.is_some_and(|name| ours.contains(&name) || name.starts_with("sled"))
 }

@@ -21,12 +21,13 @@ use super::error::StoreError;
 use super::faults::FaultPoints;
 use super::history::{History, PAGE_PARTS};
 use super::image::Image;
+use super::intake::Intake;
 use super::journal::{self, Journal, Tail};
 use super::meta::Meta;
 use super::place::{Claim, Lock, Place, make_folder};
 use super::store::{End, Inner, Opened, SessionStore};
 use super::view::{Ask, Line, damage_notice};
-use super::writer::{self, Start};
+use super::writer::Start;
 use super::{SMALL, list, lost};
 use crate::protocol::{SessionId, SessionInfo, SessionSummary};
 
@@ -147,14 +148,14 @@ impl Project {
         new: bool,
         announce: Arc<dyn Announce>,
     ) -> Result<SessionStore, StoreError> {
-        let jobs = writer::start(Start {
+        let intake = Intake::start(Start {
             place: place.clone(),
             journal,
             lock,
             new,
             announce: Arc::clone(&announce),
         })?;
-        Ok(self.store(place, announce, End::Writer(jobs)))
+        Ok(self.store(place, announce, End::Writer(intake)))
     }
 
     fn store(&self, place: Place, announce: Arc<dyn Announce>, end: End) -> SessionStore {

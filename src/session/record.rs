@@ -6,14 +6,17 @@
 //! the old format stays in the tests, and `decode` lifts old lines to the new shape.
 
 use std::borrow::Cow;
+use std::io;
 
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-use crate::protocol::{Message, Part, PartBody, PartId, SessionInfo, ToolState};
+use crate::protocol::{Message, MessageId, Millis, Part, PartBody, PartId, SessionInfo, ToolState};
 
 /// The newest record format that this program writes and reads.
-pub const FORMAT: u32 = 1;
+///
+/// 1: the first. 2: `compacted`, where a whole part was written before.
+pub const FORMAT: u32 = 2;
 
 /// One thing to keep.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -30,6 +33,15 @@ pub enum Record {
         part: PartId,
         /// What is added.
         text: String,
+    },
+    /// A completed call's output was cleared from what the model sees, or brought back; it stays stored.
+    Compacted {
+        /// The message that the part belongs to.
+        message: MessageId,
+        /// The part.
+        part: PartId,
+        /// When; none if it is back.
+        at: Option<Millis>,
     },
     /// A named value of the session (queue, todo list, grants); null removes it.
     Value {
@@ -53,6 +65,11 @@ pub(super) enum Stored<'a> {
         #[serde(borrow)]
         text: Cow<'a, str>,
     },
+    Compacted {
+        message: MessageId,
+        part: PartId,
+        at: Option<Millis>,
+    },
     Value {
         #[serde(borrow)]
         name: Cow<'a, str>,
@@ -72,6 +89,11 @@ impl Stored<'_> {
             Self::Append { part, text } => Record::Append {
                 part: *part,
                 text: text.clone().into_owned(),
+            },
+            Self::Compacted { message, part, at } => Record::Compacted {
+                message: *message,
+                part: *part,
+                at: *at,
             },
             Self::Value { name, value } => Record::Value {
                 name: name.clone().into_owned(),
@@ -120,8 +142,8 @@ pub(super) enum Unreadable {
     Malformed(String),
 }
 
-/// Appends the JSON of one commit to `out`.
-pub(super) fn encode(n: u64, records: &[Record], out: &mut Vec<u8>) -> serde_json::Result<()> {
+/// Writes the JSON of one commit to `out`.
+pub(super) fn encode(n: u64, records: &[Record], out: impl io::Write) -> serde_json::Result<()> {
     serde_json::to_writer(
         out,
         &LineOut {
@@ -173,6 +195,17 @@ pub(super) fn append(part: &mut Part, text: &str) -> bool {
         },
         _ => false,
     }
+}
+
+/// Marks a completed call's output as cleared, or not; false if the part is none.
+pub(super) fn compact(part: &mut Part, at: Option<Millis>) -> bool {
+    if let PartBody::Tool(tool) = &mut part.body
+        && let ToolState::Completed { compacted_at, .. } = &mut tool.state
+    {
+        *compacted_at = at;
+        return true;
+    }
+    false
 }
 
 /// How a commit follows the one before it in its journal.

@@ -1,12 +1,12 @@
 //! `SessionStore`: the handle through which the agent writes and reads one open session.
 //!
-//! Cheap to clone. Nothing here touches a file: commits go to the writer thread, questions pass
-//! through it to the view thread, so that an answer holds everything committed before.
+//! Cheap to clone. Commits go to the writer (`intake`), questions pass it on their way to the view
+//! thread, so that an answer holds everything committed before.
 
 use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::mpsc::{Sender, channel};
+use std::sync::mpsc::channel;
 use std::time::Duration;
 
 use super::blob::Blobs;
@@ -15,10 +15,11 @@ use super::error::StoreError;
 use super::follow::Follower;
 use super::frames::Frames;
 use super::history::{History, Page};
+use super::intake::{Intake, Job};
 use super::meta::SummaryPatch;
 use super::place::Place;
 use super::view::{Ask, Line, PATIENCE, Reply};
-use super::writer::{Job, refuse};
+use super::writer::refuse;
 use crate::protocol::{MessageId, Part, PartId, SessionId};
 
 /// One open session.
@@ -36,8 +37,8 @@ pub(super) struct Inner {
 
 /// Where jobs go.
 pub(super) enum End {
-    /// To the writer thread.
-    Writer(Sender<Job>),
+    /// To the writer.
+    Writer(Intake),
     /// To a view of a journal that another process writes.
     Reader {
         view: Line,
@@ -66,16 +67,16 @@ impl SessionStore {
         matches!(self.inner.end, End::Writer(_))
     }
 
-    /// Hands a commit to the writer thread. Never blocks. Commits are written and announced in the
-    /// order of the calls; one that cannot be written is told to `Announce::failed`.
+    /// Hands a commit to the writer. What is short is written and announced before this returns, in some
+    /// 5 µs, unless the disk is slow; else the writer's thread does it. Never waits for a sync. Commits are
+    /// written and announced in the order of the calls; one that cannot be written is told to
+    /// `Announce::failed`.
     pub fn commit(&self, commit: Commit) {
         let refused = match &self.inner.end {
-            End::Writer(writer) => match writer.send(Job::Commit(commit)) {
-                Err(std::sync::mpsc::SendError(Job::Commit(commit))) => {
-                    Some((commit, StoreError::Closed))
-                }
-                _ => None,
-            },
+            End::Writer(writer) => writer
+                .commit(commit)
+                .err()
+                .map(|commit| (commit, StoreError::Closed)),
             End::Reader { .. } => Some((commit, StoreError::ReadOnly)),
         };
         if let Some((commit, error)) = refused {
@@ -182,7 +183,7 @@ impl SessionStore {
 
     fn ask(&self, ask: Ask) -> Result<(), StoreError> {
         let sent = match &self.inner.end {
-            End::Writer(writer) => writer.send(Job::Ask(ask)).is_ok(),
+            End::Writer(writer) => writer.ask(ask),
             End::Reader { view, .. } => view.send(u64::MAX, ask),
         };
         if sent {

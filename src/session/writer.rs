@@ -1,38 +1,25 @@
-//! The writer thread of one session, owner of its journal: write, then announce, then have it synced.
+//! The writer of one session, owner of its journal: write, then announce, then have it synced.
 //!
-//! Commits come in order and are written one write(2) each. The thread does nothing that can take
-//! long: fdatasync is the sync thread's, the view is the view thread's. A commit that cannot be
-//! written is not announced; the next one is tried again.
+//! Commits come in order and are written one write(2) each, by whoever commits or by the writer's
+//! thread (`intake` decides). Nothing here takes long: fdatasync is the sync thread's, the view is the
+//! view thread's. A commit that cannot be written is not announced; the next one is tried again.
 
 use std::collections::HashSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
 use super::commit::{Announce, Commit, Record, Sync};
 use super::error::StoreError;
+use super::intake::Job;
 use super::journal::Journal;
 use super::place::{Lock, Place};
 use super::syncer::{self, Syncer};
 use super::view::{Ask, Line, PATIENCE};
 use crate::protocol::{Fault, FaultKind, MessageId, PartId};
 
-/// Name of the thread.
-pub(super) const THREAD: &str = "dunlin-store";
-
-/// What the handle sends to the thread.
-pub(super) enum Job {
-    Commit(Commit),
-    /// A question for the view, to be answered with everything that was committed before it.
-    Ask(Ask),
-    /// The view does not answer: leave it behind and start one in memory.
-    ReplaceView,
-    /// End; answers when everything is on disk and the lock is free.
-    Close(Box<dyn FnOnce() + Send>),
-}
-
-/// What the thread starts with.
+/// What a writer starts with.
 pub(super) struct Start {
     pub(super) place: Place,
     pub(super) journal: Journal,
@@ -42,7 +29,7 @@ pub(super) struct Start {
     pub(super) announce: Arc<dyn Announce>,
 }
 
-struct Writer {
+pub(super) struct Writer {
     place: Place,
     journal: Journal,
     announce: Arc<dyn Announce>,
@@ -58,136 +45,106 @@ struct Writer {
     lost_parts: HashSet<PartId>,
 }
 
-/// Starts the threads of a session.
-pub(super) fn start(start: Start) -> Result<Sender<Job>, StoreError> {
-    let view = Line::start(start.place.clone(), Some(Arc::clone(&start.announce)))?;
-    let syncer = Syncer::start(syncer::Job {
-        place: start.place.clone(),
-        journal: start.journal.file(),
-        end: start.journal.end(),
-        new: start.new,
-        view: view.clone(),
-        announce: Arc::clone(&start.announce),
-    })?;
-    let (sender, inbox) = channel();
-    let folder = start.place.folder.clone();
-    let mut writer = Writer {
-        opened: start.journal.end(),
-        place: start.place,
-        journal: start.journal,
-        announce: start.announce,
-        syncer,
-        view,
-        new: start.new,
-        has_message: !start.new,
-        lost_messages: HashSet::new(),
-        lost_parts: HashSet::new(),
-    };
-    let lock = start.lock;
-    std::thread::Builder::new()
-        .name(THREAD.to_owned())
-        .spawn(move || {
-            let done = writer.run(&inbox);
-            writer.finish();
-            // whoever was told that it is closed must find the door shut
-            writer.refuse_rest(&inbox);
-            drop(inbox);
-            // the session may be opened again from here on
-            drop(lock);
-            if let Some(done) = done {
-                done();
-            }
-        })
-        .map_err(|e| StoreError::io("start a thread for", &folder, e))?;
-    Ok(sender)
-}
-
 impl Writer {
-    fn run(&mut self, inbox: &Receiver<Job>) -> Option<Box<dyn FnOnce() + Send>> {
-        // the channel closes when the last handle is dropped
-        while let Ok(job) = inbox.recv() {
-            match job {
-                Job::Close(done) => return Some(done),
-                Job::Ask(ask) => {
-                    // a question whose answer can never come is noticed by whoever waits for it
-                    self.view.send(self.journal.end(), ask);
-                }
-                Job::ReplaceView => {
-                    if let Err(error) = self.view.replace() {
-                        self.announce.failed(error.fault());
-                    }
-                }
-                Job::Commit(commit) => {
-                    let worked = catch_unwind(AssertUnwindSafe(|| self.commit(commit)));
-                    if worked.is_err() {
-                        self.panicked();
-                    }
-                }
-            }
-        }
-        None
+    /// A writer, with the threads that sync and that keep the view.
+    pub(super) fn start(start: Start) -> Result<(Self, Lock), StoreError> {
+        let view = Line::start(start.place.clone(), Some(Arc::clone(&start.announce)))?;
+        let syncer = Syncer::start(syncer::Job {
+            place: start.place.clone(),
+            journal: start.journal.file(),
+            end: start.journal.end(),
+            new: start.new,
+            view: view.clone(),
+            announce: Arc::clone(&start.announce),
+        })?;
+        let writer = Self {
+            opened: start.journal.end(),
+            place: start.place,
+            journal: start.journal,
+            announce: start.announce,
+            syncer,
+            view,
+            new: start.new,
+            has_message: !start.new,
+            lost_messages: HashSet::new(),
+            lost_parts: HashSet::new(),
+        };
+        Ok((writer, start.lock))
     }
 
-    fn commit(&mut self, commit: Commit) {
-        let Commit {
-            records,
-            announce,
-            sync,
-        } = commit;
-        if !records.is_empty() {
-            let written = self
-                .gap(&records)
-                .and_then(|()| self.journal.append(&records));
-            if let Err(error) = written {
-                self.lose(&records);
-                refuse(&*self.announce, sync, &error.fault());
-                return;
-            }
-            self.keep(&records);
+    /// A question for the view, to be answered with everything that was committed so far.
+    pub(super) fn ask(&self, ask: Ask) {
+        // a question whose answer can never come is noticed by whoever waits for it
+        self.view.send(self.journal.end(), ask);
+    }
+
+    /// The view does not answer: leaves it behind and starts one in memory.
+    pub(super) fn replace_view(&self) {
+        if let Err(error) = self.view.replace() {
+            self.announce.failed(error.fault());
         }
-        if !announce.is_empty() {
-            self.announce.announce(announce);
+    }
+
+    /// Keeps a commit, however long, and tells of it.
+    pub(super) fn commit(&mut self, commit: Commit) {
+        let left = self.guarded(commit, |journal, records| {
+            journal.append(records).map(|()| true)
+        });
+        debug_assert!(left.is_none(), "a commit of any length is taken");
+    }
+
+    /// The same for one whose line is no longer than `most` bytes; gives a longer one back.
+    pub(super) fn commit_short(&mut self, commit: Commit, most: usize) -> Option<Commit> {
+        self.guarded(commit, |journal, records| {
+            journal.append_short(records, most)
+        })
+    }
+
+    fn guarded(
+        &mut self,
+        commit: Commit,
+        append: impl FnOnce(&mut Journal, &[Record]) -> Result<bool, StoreError>,
+    ) -> Option<Commit> {
+        let worked = catch_unwind(AssertUnwindSafe(|| self.keep_and_tell(commit, append)));
+        worked.unwrap_or_else(|_panic| {
+            self.panicked();
+            None
+        })
+    }
+
+    fn keep_and_tell(
+        &mut self,
+        commit: Commit,
+        append: impl FnOnce(&mut Journal, &[Record]) -> Result<bool, StoreError>,
+    ) -> Option<Commit> {
+        let records = &commit.records;
+        if !records.is_empty() {
+            if let Some(faults) = &self.place.faults {
+                faults.write();
+            }
+            let journal = &mut self.journal;
+            let gap = gap(records, &self.lost_messages, &self.lost_parts);
+            match gap.and_then(|()| append(journal, records)) {
+                Ok(true) => self.keep(records),
+                Ok(false) => return Some(commit),
+                Err(error) => {
+                    self.lose(records);
+                    refuse(&*self.announce, commit.sync, &error.fault());
+                    return None;
+                }
+            }
+        }
+        if !commit.announce.is_empty() {
+            self.announce.announce(commit.announce);
         }
         let end = self.journal.end();
-        match sync {
+        match commit.sync {
             Sync::Written if records.is_empty() => {}
             Sync::Written => self.syncer.written(end, false, None),
             Sync::Soon => self.syncer.written(end, true, None),
             Sync::Now(waiter) => self.syncer.written(end, true, Some(waiter)),
         }
-    }
-
-    /// Refuses what builds on something that could not be written: text with a hole in it, a part
-    /// without its message.
-    fn gap(&self, records: &[Record]) -> Result<(), StoreError> {
-        if self.lost_messages.is_empty() && self.lost_parts.is_empty() {
-            return Ok(());
-        }
-        let mut mended = HashSet::new();
-        let mut mended_parts = HashSet::new();
-        for record in records {
-            match record {
-                Record::Message(message) => {
-                    mended.insert(message.id);
-                }
-                Record::Part(part)
-                    if self.lost_messages.contains(&part.message)
-                        && !mended.contains(&part.message) =>
-                {
-                    return Err(StoreError::Gap(format!("message {}", part.message)));
-                }
-                Record::Part(part) => {
-                    mended_parts.insert(part.id);
-                }
-                Record::Append { part, .. }
-                    if self.lost_parts.contains(part) && !mended_parts.contains(part) =>
-                {
-                    return Err(StoreError::Gap(format!("part {part}")));
-                }
-                _ => {}
-            }
-        }
-        Ok(())
+        None
     }
 
     fn lose(&mut self, records: &[Record]) {
@@ -202,7 +159,8 @@ impl Writer {
                 Record::Append { part, .. } => {
                     self.lost_parts.insert(*part);
                 }
-                Record::Value { .. } | Record::Info(_) => {}
+                // the mark alone is lost: the part is as it was
+                Record::Compacted { .. } | Record::Value { .. } | Record::Info(_) => {}
             }
         }
     }
@@ -239,7 +197,7 @@ impl Writer {
         }
     }
 
-    fn refuse_rest(&self, inbox: &Receiver<Job>) {
+    pub(super) fn refuse_rest(&self, inbox: &Receiver<Job>) {
         while let Ok(job) = inbox.try_recv() {
             if let Job::Commit(commit) = job {
                 refuse(&*self.announce, commit.sync, &StoreError::Closed.fault());
@@ -247,7 +205,8 @@ impl Writer {
         }
     }
 
-    fn finish(&mut self) {
+    /// Syncs what is left and lets go of the view.
+    pub(super) fn finish(&mut self) {
         self.syncer.close(PATIENCE);
         let to = self.journal.end();
         let empty = self.new && !self.has_message;
@@ -264,6 +223,42 @@ impl Writer {
             drop(std::fs::remove_dir_all(&self.place.folder));
         }
     }
+}
+
+/// Refuses what builds on something that could not be written: text with a hole in it, a part
+/// without its message, a mark on a part that is not there.
+fn gap(
+    records: &[Record],
+    lost_messages: &HashSet<MessageId>,
+    lost_parts: &HashSet<PartId>,
+) -> Result<(), StoreError> {
+    if lost_messages.is_empty() && lost_parts.is_empty() {
+        return Ok(());
+    }
+    let mut mended = HashSet::new();
+    let mut mended_parts = HashSet::new();
+    for record in records {
+        match record {
+            Record::Message(message) => {
+                mended.insert(message.id);
+            }
+            Record::Part(part)
+                if lost_messages.contains(&part.message) && !mended.contains(&part.message) =>
+            {
+                return Err(StoreError::Gap(format!("message {}", part.message)));
+            }
+            Record::Part(part) => {
+                mended_parts.insert(part.id);
+            }
+            Record::Append { part, .. } | Record::Compacted { part, .. }
+                if lost_parts.contains(part) && !mended_parts.contains(part) =>
+            {
+                return Err(StoreError::Gap(format!("part {part}")));
+            }
+            _ => {}
+        }
+    }
+    Ok(())
 }
 
 /// Tells everybody concerned that a commit was not kept.

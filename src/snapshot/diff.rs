@@ -94,6 +94,7 @@ pub(super) fn hunk(
         path: path::to_text(&change.path),
         before: before.map(Into::into),
         after: change.after.map(Into::into),
+        aside: false,
     }))
 }
 

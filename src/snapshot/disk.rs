@@ -1,7 +1,7 @@
 //! Reads and writes single files of the worktree for an undo, never through a link.
 //!
 //! Every path is walked folder by folder from the root without following links, so a file cannot be
-//! written outside the worktree or into a nested repository. Writing is a new file renamed over the
+//! written outside the worktree, nor into a nested repository unless a tool wrote it there. Writing is a new file renamed over the
 //! old one. Called by `undo`; knows nothing of trees.
 
 use std::fs::File;
@@ -20,6 +20,8 @@ use super::state::Stat;
 #[derive(Debug)]
 pub(super) struct Disk {
     root: OwnedFd,
+    /// True: folders with a `.git` of their own may be entered (never the `.git` itself).
+    far: bool,
 }
 
 /// What is at a path now.
@@ -27,8 +29,8 @@ pub(super) struct Disk {
 pub(super) enum Current {
     /// Nothing.
     Absent,
-    /// A file: content, and whether it is executable.
-    File(Vec<u8>, bool),
+    /// A file: content and permission bits.
+    File(Vec<u8>, u32),
     /// A symbolic link: its target.
     Link(Vec<u8>),
     /// A folder.
@@ -54,11 +56,11 @@ fn words(errno: Errno) -> String {
 }
 
 impl Disk {
-    /// Opens the root.
-    pub(super) fn open(root: &Path) -> std::io::Result<Self> {
+    /// Opens the root. `far` says that nested repositories may be entered.
+    pub(super) fn open(root: &Path, far: bool) -> std::io::Result<Self> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let root = rustix::fs::open(root, flags, Mode::empty())?;
-        Ok(Self { root })
+        Ok(Self { root, far })
     }
 
     /// Opens the folder of a path, making it (and those above) if `create`.
@@ -89,12 +91,20 @@ impl Disk {
                     });
                 }
             };
-            if rustix::fs::statat(&at, ".git", AtFlags::SYMLINK_NOFOLLOW).is_ok() {
+            if !self.far && rustix::fs::statat(&at, ".git", AtFlags::SYMLINK_NOFOLLOW).is_ok() {
                 let reason = "it is inside a nested repository".to_owned();
                 return Err(Halt::Blocked(reason));
             }
         }
         Ok(at)
+    }
+
+    /// Bytes of the file at a path; none if there is none.
+    pub(super) fn size(&self, at: &[u8]) -> Option<u64> {
+        let (dir, name) = path::split(at);
+        let folder = self.folder(dir, false).ok()?;
+        let stat = rustix::fs::statat(&folder, name, AtFlags::SYMLINK_NOFOLLOW).ok()?;
+        Some(to_stat(&stat).size)
     }
 
     /// What is at a path.
@@ -183,16 +193,24 @@ impl Disk {
     }
 
     /// Puts a file in place. The permissions of a file that is replaced stay, but for the
-    /// executable bits.
-    pub(super) fn write(&self, at: &[u8], data: &[u8], exec: bool) -> Result<(), String> {
+    /// executable bits; one made anew gets `bits`, or what the user's new files get.
+    pub(super) fn write(
+        &self,
+        at: &[u8],
+        data: &[u8],
+        exec: bool,
+        bits: Option<u32>,
+    ) -> Result<(), String> {
         self.place(at, |folder, temp, before| {
-            let fresh = Mode::from_raw_mode(if exec { 0o777 } else { 0o666 });
-            let (mut file, nameless) = create(folder, temp, fresh).map_err(words)?;
+            let replaced = before.filter(Stat::is_file).map(|stat| stat.mode);
+            let own = replaced.or(bits).map(|bits| with_exec(bits, exec));
+            // never wider than it will be, not even while it is written
+            let fresh = own.map_or(if exec { 0o777 } else { 0o666 }, |own| own & 0o600);
+            let (mut file, nameless) =
+                create(folder, temp, Mode::from_raw_mode(fresh)).map_err(words)?;
             file.write_all(data).map_err(|e| e.to_string())?;
-            if let Some(before) = before.filter(Stat::is_file) {
-                let readable = (before.mode & 0o444) >> 2;
-                let bits = (before.mode & 0o7666) | if exec { readable } else { 0 };
-                rustix::fs::fchmod(&file, Mode::from_bits_truncate(bits)).map_err(words)?;
+            if let Some(own) = own {
+                rustix::fs::fchmod(&file, Mode::from_bits_truncate(own)).map_err(words)?;
             }
             if nameless {
                 let open = format!("/proc/self/fd/{}", file.as_raw_fd());
@@ -227,6 +245,12 @@ impl Disk {
         }
         made
     }
+}
+
+/// These bits with the executable ones set for whoever may read, or not set.
+fn with_exec(bits: u32, exec: bool) -> u32 {
+    let readable = (bits & 0o444) >> 2;
+    (bits & 0o7666) | if exec { readable } else { 0 }
 }
 
 /// A new file, without a name where the system has such (true): a process that is killed while it
@@ -275,7 +299,7 @@ fn read_name(folder: &OwnedFd, name: &[u8]) -> Result<Current, Errno> {
     let mut data = Vec::with_capacity(stat.size as usize + 1);
     let read = File::from(fd).read_to_end(&mut data);
     Ok(match read {
-        Ok(_) => Current::File(data, stat.mode & 0o100 != 0),
+        Ok(_) => Current::File(data, stat.bits()),
         Err(e) => Current::Blocked(format!("it cannot be read: {e}")),
     })
 }

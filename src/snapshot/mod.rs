@@ -9,6 +9,7 @@
 //! Snapshots are git trees in a shadow repository; the user's own `.git` is only ever read.
 //! `docs/snapshots.md` has the rules and the figures. Nothing here knows of sessions or turns.
 
+mod aside;
 mod diff;
 mod disk;
 mod gc;

@@ -30,8 +30,12 @@ impl Worktree {
         how: How,
     ) {
         let (_, name) = super::path::split(path);
+        let mut bits = None;
         let before = match self.dirs.get(at.id, name) {
-            Some(Node::File(before)) => Some(before.blob()),
+            Some(Node::File(before)) => {
+                bits = Some(before.stat.bits());
+                Some(before.blob())
+            }
             Some(Node::Dir(_)) => {
                 self.remove(pass, at, name);
                 None
@@ -53,6 +57,7 @@ impl Worktree {
                 path: path.to_vec(),
                 before,
                 after: Some(file.blob()),
+                bits,
             });
         }
         self.dirs.set(at.id, name, Some(Node::File(file)));
@@ -91,6 +96,7 @@ impl Worktree {
             Some(Node::File(file)) => pass.changes.push(Change {
                 before: Some(file.blob()),
                 after: None,
+                bits: Some(file.stat.bits()),
                 path,
             }),
             Some(Node::Dir(child)) => {

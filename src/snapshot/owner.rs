@@ -3,14 +3,16 @@
 //! Does one job after another, as the handle sends them; everything here blocks. Between jobs it
 //! copies old contents into the shadow (`pins`), and sleeps when there is nothing left to do.
 
+mod answers;
+mod skipped;
+
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use super::diff;
-use super::head;
+use super::aside::{self, Aside};
 use super::pass::{How, Pass};
 use super::path;
 use super::place::{self, Place};
@@ -19,12 +21,12 @@ use super::repo::{self, Repo};
 use super::rules::OuterRules;
 use super::seed::Seed;
 use super::stat::stat_path;
-use super::state::{Skip, Stat};
-use super::tree::{self, Blob, Change, Id};
+use super::state::{Node, Skip, Stat};
+use super::tree::{Blob, Change, Id};
 use super::undo;
 use super::visit::Worktree;
 use crate::config::used::SnapshotSettings;
-use crate::protocol::{FileDiff, Hunk, PatchFile, SnapshotId};
+use crate::protocol::SnapshotId;
 
 /// Above this many changed files a snapshot relies on the user's objects instead of copying.
 const OWN_LIMIT: usize = 512;
@@ -32,8 +34,6 @@ const OWN_LIMIT: usize = 512;
 const LONGEST_IDLE_LOOK: Duration = Duration::from_millis(500);
 /// It comes after this many times its own length of idle time, at least.
 const IDLE_SHARE: u32 = 100;
-/// Files named in one notice.
-const NAMED: usize = 5;
 
 /// Everything the thread owns.
 #[derive(Debug)]
@@ -58,6 +58,10 @@ pub(super) struct Owner {
     /// Files that came into view, or went out of it, without being written.
     revealed: HashMap<Vec<u8>, Blob>,
     hidden: HashMap<Vec<u8>, Blob>,
+    /// Files that were changed or are gone: as they were, with their permission bits.
+    bits: HashMap<Vec<u8>, (Blob, u32)>,
+    /// Files that tools write and no snapshot holds.
+    aside: Aside,
     /// Files that did not fit into the last snapshot.
     retry: Vec<Vec<u8>>,
     /// Files the user was told about.
@@ -123,6 +127,8 @@ impl Owner {
             pins: VecDeque::new(),
             revealed: HashMap::new(),
             hidden: HashMap::new(),
+            bits: HashMap::new(),
+            aside: Aside::default(),
             retry: Vec::new(),
             told: HashSet::new(),
             notices: Vec::new(),
@@ -193,8 +199,13 @@ impl Owner {
         let rules_changed = rules_changed || untracked;
         let roots = [self.place.worktree.clone(), self.given_root.clone()];
         let roots = roots.each_ref().map(PathBuf::as_path);
+        let named: Vec<Vec<u8>> = hints
+            .paths
+            .iter()
+            .filter_map(|p| path::relative(p, &roots))
+            .collect();
         let mut paths: Vec<Vec<u8>> = std::mem::take(&mut self.retry);
-        paths.extend(hints.paths.iter().filter_map(|p| path::relative(p, &roots)));
+        paths.extend(named.iter().cloned());
         let unknown = hints.unknown;
         let outcome = self.look(seed.as_ref(), None, |worktree, pass| {
             let lost = worktree.drain();
@@ -232,6 +243,7 @@ impl Owner {
             Ok(())
         })?;
         let changed = self.absorb(outcome, false)?;
+        let aside = self.look_aside(&named, hints.before)?;
         self.distrust = false;
         self.unverified = !full;
         if full {
@@ -241,8 +253,33 @@ impl Owner {
         Ok(Taken {
             tree: snapshot_id(tree),
             changed,
+            aside,
             notices: std::mem::take(&mut self.notices),
         })
+    }
+
+    /// Of the paths that tools named, those that the snapshot leaves out.
+    fn look_aside(
+        &mut self,
+        named: &[Vec<u8>],
+        before: bool,
+    ) -> Result<Vec<FileWrite>, SnapshotError> {
+        let dirs = &self.worktree.dirs;
+        let held = |path: &[u8]| {
+            let (dir, name) = dirs.walk(path);
+            matches!(dirs.get(dir, name), Some(Node::File(_)))
+        };
+        let look = aside::Look {
+            repo: &self.repo,
+            worktree: &self.place.worktree,
+            max_file: self.settings.max_file,
+            held: &held,
+        };
+        if before {
+            self.aside.note(&look, named)?;
+            return Ok(Vec::new());
+        }
+        self.aside.written(&look, named)
     }
 
     /// The user's index, if it changed: a command may have added a file that the rules exclude, or
@@ -303,6 +340,11 @@ impl Owner {
             return Ok(Vec::new());
         }
         pins.extend(outcome.changes.iter().filter_map(|c| Some(c.before?.id)));
+        let bits = |c: &Change| Some((c.path.clone(), (c.before?, c.bits?)));
+        remember(
+            &mut self.bits,
+            outcome.changes.iter().filter_map(bits).collect(),
+        );
         self.pins.extend(pins);
         remember(&mut self.revealed, outcome.revealed);
         remember(&mut self.hidden, outcome.hidden);
@@ -312,130 +354,6 @@ impl Owner {
             .collect();
         changed.sort();
         Ok(changed)
-    }
-
-    fn notice_skipped(&mut self, skipped: &[(Vec<u8>, Skip)]) {
-        for why in [Skip::Large, Skip::Budget, Skip::Unreadable] {
-            let of_kind = skipped.iter().filter(|(_, w)| *w == why);
-            let paths: Vec<Vec<u8>> = of_kind.map(|(path, _)| path.clone()).collect();
-            if why == Skip::Budget {
-                self.retry.extend(paths.iter().cloned());
-            }
-            let told = &mut self.told;
-            let new: Vec<_> = paths.iter().filter(|p| told.insert((*p).clone())).collect();
-            if new.is_empty() {
-                continue;
-            }
-            let mut names: Vec<String> = new.iter().take(NAMED).map(|p| path::to_text(p)).collect();
-            if new.len() > NAMED {
-                names.push(format!("{} more", new.len() - NAMED));
-            }
-            let names = names.join(", ");
-            self.notices.push(match why {
-                Skip::Large => format!(
-                    "Not in snapshots, because they are larger than {} MiB and not tracked by git: {names}. \
-                     Raise `snapshot.max_file` to include them.",
-                    self.settings.max_file >> 20
-                ),
-                Skip::Budget => format!(
-                    "Left for the next snapshot, because this one already took in {} MiB: {names}. \
-                     Raise `snapshot.max_bytes` to take in more at once.",
-                    self.settings.max_bytes >> 20
-                ),
-                Skip::Unreadable => format!(
-                    "Not in snapshots, because they could not be read: {names}. \
-                     Change their permissions to include them."
-                ),
-            });
-        }
-    }
-
-    /// What differs between two snapshots.
-    fn changes(&self, from: &SnapshotId, to: &SnapshotId) -> Result<Vec<Change>, SnapshotError> {
-        let read = |id: Id| self.repo.tree(id);
-        tree::changes(tree_id(from)?, tree_id(to)?, &read)
-    }
-
-    /// Line counts per changed file.
-    pub(super) fn counts(
-        &self,
-        from: &SnapshotId,
-        to: &SnapshotId,
-    ) -> Result<Vec<PatchFile>, SnapshotError> {
-        let changes = self.changes(from, to)?;
-        changes.iter().map(|c| diff::count(&self.repo, c)).collect()
-    }
-
-    /// Changed places per changed file.
-    pub(super) fn diff(
-        &self,
-        from: &SnapshotId,
-        to: &SnapshotId,
-        context: u32,
-    ) -> Result<Vec<FileDiff>, SnapshotError> {
-        let changes = self.changes(from, to)?;
-        let of = |c: &Change| diff::file(&self.repo, c, context);
-        changes.iter().map(of).collect()
-    }
-
-    /// One file's change with so many lines around it; none if the file is the same in both.
-    pub(super) fn file_diff(
-        &self,
-        from: &SnapshotId,
-        to: &SnapshotId,
-        file: (&str, u32),
-    ) -> Result<Option<FileDiff>, SnapshotError> {
-        let (wanted, context) = file;
-        let changes = self.changes(from, to)?;
-        let change = changes.iter().find(|c| path::to_text(&c.path) == wanted);
-        change
-            .map(|c| diff::file(&self.repo, c, context))
-            .transpose()
-    }
-
-    /// The write that one hunk stands for, to be handed to `restore`.
-    pub(super) fn hunk(
-        &self,
-        from: &SnapshotId,
-        to: &SnapshotId,
-        place: (&str, &Hunk),
-    ) -> Result<Option<FileWrite>, SnapshotError> {
-        let (wanted, hunk) = place;
-        let changes = self.changes(from, to)?;
-        let change = changes.iter().find(|c| path::to_text(&c.path) == wanted);
-        match change {
-            Some(change) => diff::hunk(&self.repo, change, hunk),
-            None => Ok(None),
-        }
-    }
-
-    /// The tree of the user's last commit; none if there is none.
-    pub(super) fn head(&self) -> Result<Option<SnapshotId>, SnapshotError> {
-        let Some(git) = &self.place.git else {
-            return Ok(None);
-        };
-        Ok(head::tree(git, &self.repo)?.map(snapshot_id))
-    }
-
-    /// What an interval wrote. Files that only came into view or went out of it are left out.
-    pub(super) fn writes(
-        &self,
-        from: &SnapshotId,
-        to: &SnapshotId,
-    ) -> Result<Vec<FileWrite>, SnapshotError> {
-        let changes = self.changes(from, to)?;
-        let written = changes.into_iter().filter(|c| match (c.before, c.after) {
-            (None, Some(after)) => self.revealed.get(&c.path) != Some(&after),
-            (Some(before), None) => self.hidden.get(&c.path) != Some(&before),
-            _ => true,
-        });
-        Ok(written
-            .map(|c| FileWrite {
-                path: path::to_text(&c.path),
-                before: c.before.map(Into::into),
-                after: c.after.map(Into::into),
-            })
-            .collect())
     }
 
     /// Takes writes back.
@@ -537,7 +455,7 @@ fn net(changes: Vec<Change>) -> Vec<Change> {
     out
 }
 
-fn remember(map: &mut HashMap<Vec<u8>, Blob>, new: Vec<(Vec<u8>, Blob)>) {
+fn remember<T>(map: &mut HashMap<Vec<u8>, T>, new: Vec<(Vec<u8>, T)>) {
     // only writes() of a recent interval asks, so an old past may go
     if map.len() + new.len() > 100_000 {
         map.clear();

@@ -18,6 +18,9 @@ pub struct Hints {
     pub unknown: bool,
     /// Trust nothing: list every folder, look at every file.
     pub full: bool,
+    /// Tools are about to write the paths: of those that snapshots leave out the content is kept now, so
+    /// that the next snapshot that names them can tell what was written.
+    pub before: bool,
 }
 
 /// A snapshot.
@@ -27,6 +30,9 @@ pub struct Taken {
     pub tree: SnapshotId,
     /// Paths that differ from the snapshot before, sorted; empty for the first one.
     pub changed: Vec<String>,
+    /// What was written to paths of the hints that snapshots leave out (ignored files, repositories
+    /// inside), since `Hints::before` named them.
+    pub aside: Vec<FileWrite>,
     /// Things the user should know, one sentence each, each told once: files left out and why.
     pub notices: Vec<String>,
 }
@@ -38,6 +44,16 @@ pub struct FileState {
     pub blob: String,
     /// Git's mode: `0o100644`, `0o100755` or `0o120000`.
     pub mode: u32,
+    /// The file's own permission bits; none if they are not known. What is made anew gets these.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bits: Option<u32>,
+}
+
+impl FileState {
+    /// True if content and kind are the same, whatever the permissions.
+    pub(super) fn reads_like(&self, other: &Self) -> bool {
+        self.blob == other.blob && self.mode == other.mode
+    }
 }
 
 /// What an interval did to one file.
@@ -52,6 +68,10 @@ pub struct FileWrite {
     /// After; none if it is gone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub after: Option<FileState>,
+    /// True if no snapshot holds the file, because it is ignored or in a repository inside: a tool named
+    /// it, so an undo may reach there too.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub aside: bool,
 }
 
 impl FileWrite {
@@ -62,6 +82,7 @@ impl FileWrite {
             path: self.path,
             before: self.after,
             after: self.before,
+            aside: self.aside,
         }
     }
 }

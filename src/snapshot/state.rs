@@ -48,6 +48,11 @@ impl Stat {
         self.kind() == 0o100_000
     }
 
+    /// Permission bits.
+    pub(super) fn bits(&self) -> u32 {
+        self.mode & 0o777
+    }
+
     /// The mode that a tree stores for it.
     pub(super) fn tree_mode(&self) -> u32 {
         if self.is_link() {
@@ -286,6 +291,7 @@ impl Dirs {
                     path: below,
                     before: Some(file.blob()),
                     after: None,
+                    bits: Some(file.stat.bits()),
                 }),
                 Node::Dir(dir) => self.files_below(*dir, &below, out),
                 Node::Nested | Node::Skipped(..) => {}

@@ -55,11 +55,22 @@ pub(super) struct Blob {
     pub(super) mode: u32,
 }
 
+impl Blob {
+    /// As it is recorded, with the permission bits that go with it.
+    pub(super) fn with_bits(self, bits: Option<u32>) -> FileState {
+        FileState {
+            bits: bits.filter(|_| self.mode != LINK),
+            ..self.into()
+        }
+    }
+}
+
 impl From<Blob> for FileState {
     fn from(blob: Blob) -> Self {
         Self {
             blob: blob.id.to_string(),
             mode: blob.mode,
+            bits: None,
         }
     }
 }
@@ -89,6 +100,8 @@ pub(super) struct Change {
     pub(super) before: Option<Blob>,
     /// After.
     pub(super) after: Option<Blob>,
+    /// Permission bits before; none if not known (trees hold none).
+    pub(super) bits: Option<u32>,
 }
 
 /// One entry of a tree.
@@ -201,6 +214,7 @@ fn compare(
                 path: path.clone(),
                 before,
                 after,
+                bits: None,
             });
         }
         compare(dir(a), dir(b), path, read, out)?;

@@ -31,6 +31,10 @@ struct Step {
     then: Option<Blob>,
     /// The content it shall have, if it is in no snapshot: a merge.
     merged: Option<Vec<u8>>,
+    /// Permission bits, should it be made anew.
+    bits: Option<u32>,
+    /// No snapshot holds it: a tool wrote it by name.
+    aside: bool,
     verdict: Verdict,
 }
 
@@ -52,25 +56,39 @@ impl Verdict {
 /// An interval's effect on one file: before and after.
 type Span = (Option<Blob>, Option<Blob>);
 
-/// The writes per path, oldest first, with those that follow each other joined. A gap means that
-/// somebody else wrote in between.
-fn spans(writes: &[FileWrite]) -> Result<BTreeMap<Vec<u8>, Vec<Span>>, SnapshotError> {
-    let mut out: BTreeMap<Vec<u8>, Vec<Span>> = BTreeMap::new();
+/// What the writes of one undo did to one file.
+#[derive(Default)]
+struct Spans {
+    /// Oldest first; writes that follow each other are joined. A gap means that somebody else wrote in
+    /// between.
+    all: Vec<Span>,
+    /// Permission bits before the first.
+    bits: Option<u32>,
+    aside: bool,
+}
+
+/// The writes per path.
+fn spans(writes: &[FileWrite]) -> Result<BTreeMap<Vec<u8>, Spans>, SnapshotError> {
+    let mut out: BTreeMap<Vec<u8>, Spans> = BTreeMap::new();
     for write in writes {
         let blob = |state: &Option<_>| state.as_ref().map(Blob::try_from).transpose();
         let (before, after) = (blob(&write.before)?, blob(&write.after)?);
         // a path that is quoted badly is refused by name below
         let at = path::from_text(&write.path).unwrap_or_default();
-        let spans = out.entry(at).or_default();
-        match spans.last_mut() {
+        let file = out.entry(at).or_default();
+        if file.all.is_empty() {
+            file.bits = write.before.as_ref().and_then(|state| state.bits);
+        }
+        file.aside |= write.aside;
+        match file.all.last_mut() {
             Some(last) if last.1 == before => last.1 = after,
-            _ => spans.push((before, after)),
+            _ => file.all.push((before, after)),
         }
     }
-    for spans in out.values_mut() {
-        spans.retain(|(before, after)| before != after);
+    for file in out.values_mut() {
+        file.all.retain(|(before, after)| before != after);
     }
-    out.retain(|_, spans| !spans.is_empty());
+    out.retain(|_, file| !file.all.is_empty());
     Ok(out)
 }
 
@@ -80,12 +98,12 @@ pub(super) fn plan(
     worktree: &Path,
     writes: &[FileWrite],
 ) -> Result<Plan, SnapshotError> {
-    let disk = open(worktree)?;
+    let disks = Disks::open(worktree)?;
     let mut steps = Vec::new();
     let mut in_place = Vec::new();
-    for (at, spans) in spans(writes)? {
-        let current = disk.read(&at);
-        let step = step(repo, at, &current, &spans)?;
+    for (at, file) in spans(writes)? {
+        let current = disks.of(file.aside).read(&at);
+        let step = step(repo, at, &current, &file)?;
         let wanted = step.then.is_some();
         match &current {
             // through a link nothing is known, so it is in the way even of what shall be gone
@@ -111,7 +129,9 @@ pub(super) fn plan(
             }
             Current::UnderLink(link) => (gone.contains(link), "its folder is a link now"),
             _ => (
-                disk.holds_only(&step.path, &|path| gone.contains(path)),
+                disks
+                    .of(step.aside)
+                    .holds_only(&step.path, &|path| gone.contains(path)),
                 "a folder with other files is in its place",
             ),
         };
@@ -122,9 +142,27 @@ pub(super) fn plan(
     Ok(Plan { steps })
 }
 
-fn open(worktree: &Path) -> Result<Disk, SnapshotError> {
-    Disk::open(worktree)
-        .map_err(|e| SnapshotError::file(format!("Opening {}", worktree.display()), e))
+/// The worktree: as far as snapshots reach, and with the repositories inside it.
+struct Disks {
+    near: Disk,
+    far: Disk,
+}
+
+impl Disks {
+    fn open(worktree: &Path) -> Result<Self, SnapshotError> {
+        let open = |far| {
+            Disk::open(worktree, far)
+                .map_err(|e| SnapshotError::file(format!("Opening {}", worktree.display()), e))
+        };
+        Ok(Self {
+            near: open(false)?,
+            far: open(true)?,
+        })
+    }
+
+    fn of(&self, aside: bool) -> &Disk {
+        if aside { &self.far } else { &self.near }
+    }
 }
 
 /// What is on disk, as a blob and its bytes; an error is a conflict's reason.
@@ -133,7 +171,7 @@ fn on_disk(current: &Current) -> Result<Option<(Blob, &[u8])>, String> {
         Current::Absent | Current::Folder | Current::UnderFile(_) | Current::UnderLink(_) => {
             return Ok(None);
         }
-        Current::File(data, exec) => (data, if *exec { EXEC } else { PLAIN }),
+        Current::File(data, bits) => (data, if bits & 0o100 != 0 { EXEC } else { PLAIN }),
         Current::Link(target) => (target, LINK),
         Current::Blocked(reason) => return Err(reason.clone()),
     };
@@ -145,13 +183,15 @@ fn step(
     repo: &Repo,
     path: Vec<u8>,
     current: &Current,
-    spans: &[Span],
+    file: &Spans,
 ) -> Result<Step, SnapshotError> {
     let mut step = Step {
         path,
         now: None,
         then: None,
         merged: None,
+        bits: file.bits,
+        aside: file.aside,
         verdict: Verdict::Already,
     };
     let found = match on_disk(current) {
@@ -164,7 +204,7 @@ fn step(
     step.now = found.map(|(blob, _)| blob);
     step.then = step.now;
     let mut bytes = found.map(|(_, data)| data.to_vec());
-    for &(before, after) in spans.iter().rev() {
+    for &(before, after) in file.all.iter().rev() {
         match back(repo, (before, after), step.then, bytes.as_deref())? {
             Back::To(blob) => {
                 step.then = blob;
@@ -317,21 +357,22 @@ fn report(step: &Step) -> UndoFile {
 pub(super) fn apply(repo: &Repo, worktree: &Path, plan: Plan, safety: SnapshotId) -> Restored {
     let mut steps = plan.steps;
     let mut undone = Vec::new();
-    let disk = open(worktree);
+    let disks = Disks::open(worktree);
     for removing in [true, false] {
         for step in &mut steps {
             if !step.verdict.acts() || (step.verdict == Verdict::Remove) != removing {
                 continue;
             }
-            let done = match &disk {
-                Ok(disk) => carry_out(repo, disk, step),
+            let done = match &disks {
+                Ok(disks) => carry_out(repo, disks.of(step.aside), step),
                 Err(e) => Err(e.to_string()),
             };
             match done {
-                Ok(()) => undone.push(FileWrite {
+                Ok(bits) => undone.push(FileWrite {
                     path: path::to_text(&step.path),
-                    before: step.now.map(Into::into),
+                    before: step.now.map(|blob| blob.with_bits(bits)),
                     after: step.then.map(Into::into),
+                    aside: step.aside,
                 }),
                 Err(reason) => step.verdict = Verdict::Conflict(reason),
             }
@@ -344,8 +385,13 @@ pub(super) fn apply(repo: &Repo, worktree: &Path, plan: Plan, safety: SnapshotId
     }
 }
 
-fn carry_out(repo: &Repo, disk: &Disk, step: &Step) -> Result<(), String> {
+/// Does one step; gives the permission bits that the file had.
+fn carry_out(repo: &Repo, disk: &Disk, step: &Step) -> Result<Option<u32>, String> {
     let current = disk.read(&step.path);
+    let bits = match &current {
+        Current::File(_, bits) => Some(*bits),
+        _ => None,
+    };
     let found = on_disk(&current)?;
     if found.map(|(blob, _)| blob) != step.now {
         return Err("it changed while the undo ran".to_owned());
@@ -355,7 +401,7 @@ fn carry_out(repo: &Repo, disk: &Disk, step: &Step) -> Result<(), String> {
         repo.put_blob(data, true).map_err(|e| e.to_string())?;
     }
     let Some(then) = step.then else {
-        return disk.remove(&step.path);
+        return disk.remove(&step.path).map(|()| bits);
     };
     let data = match &step.merged {
         Some(data) => {
@@ -364,9 +410,10 @@ fn carry_out(repo: &Repo, disk: &Disk, step: &Step) -> Result<(), String> {
         }
         None => repo.blob(then.id).map_err(|e| e.to_string())?,
     };
-    if then.mode == LINK {
+    let done = if then.mode == LINK {
         disk.link(&step.path, &data)
     } else {
-        disk.write(&step.path, &data, then.mode == EXEC)
-    }
+        disk.write(&step.path, &data, then.mode == EXEC, step.bits)
+    };
+    done.map(|()| bits)
 }

@@ -51,6 +51,7 @@ impl Agent {
                     paths,
                     unknown,
                     full: false,
+                    before: matches!(tag, SnapshotTag::BeforeWrite(_)),
                 },
             ),
             Effect::Difference {
@@ -222,6 +223,11 @@ impl Agent {
                     for text in taken.notices {
                         let level = NoticeLevel::Info;
                         drop(back.send(Back::Event(Event::Notice { level, text })));
+                    }
+                    if let SnapshotTag::End(message) = tag
+                        && !taken.aside.is_empty()
+                    {
+                        drop(back.send(Back::Writes(message, taken.aside)));
                     }
                     Some(taken.tree)
                 }

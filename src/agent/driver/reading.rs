@@ -5,7 +5,7 @@
 //! stored. When the other one ends, the session is opened anew and can be gone on with.
 
 use super::Agent;
-use crate::protocol::{Event, NoticeLevel, Part, QueueState, ReadOnly};
+use crate::protocol::{Event, NoticeLevel, Part, PartBody, QueueState, ReadOnly, ToolState};
 use crate::session::{Follower, Opened, Record};
 
 /// Why a session can only be read, and what is followed.
@@ -155,6 +155,18 @@ impl Agent {
                         message,
                         delta: text,
                     });
+                }
+                Record::Compacted { part, at, .. } => {
+                    let Some(mut part) = turn.conversation().part(part).cloned() else {
+                        continue;
+                    };
+                    if let PartBody::Tool(tool) = &mut part.body
+                        && let ToolState::Completed { compacted_at, .. } = &mut tool.state
+                    {
+                        *compacted_at = at;
+                    }
+                    turn.mirror_part(part.clone());
+                    heard.events.push(Event::PartUpdated { part });
                 }
                 Record::Info(session) => {
                     turn.mirror_info(session.clone());

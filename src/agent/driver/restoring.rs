@@ -4,6 +4,8 @@
 use std::collections::HashSet;
 use std::time::Duration;
 
+use serde_json::Value;
+
 use super::Agent;
 use super::undo::{Way, first_line};
 use crate::context::Conversation;
@@ -95,7 +97,7 @@ impl Agent {
     }
 
     /// What a preview must not keep to itself: tools wrote files, from this message on, of which no snapshot
-    /// knows what they were (ignored ones, nested repositories), or there are no snapshots at all.
+    /// knows what they were (too large ones), or there are no snapshots at all.
     pub(super) fn left_alone(
         &self,
         from: Option<MessageId>,
@@ -110,7 +112,7 @@ impl Agent {
             .iter()
             .filter(|e| e.message.id >= from)
             .flat_map(|e| &e.parts)
-            .filter_map(written_path)
+            .flat_map(written_paths)
             .filter(|path| !path.starts_with('/') && !known.contains(*path))
             .collect();
         paths.sort_unstable();
@@ -124,20 +126,32 @@ impl Agent {
         };
         paths.truncate(NAMED);
         Some(format!(
-            "Not in snapshots (ignored, too large, or in a repository of their own), so left as they are: \
+            "Not in snapshots (too large, or dunlin was killed before it kept them), so left as they are: \
              {}{more}.",
             paths.join(", ")
         ))
     }
 }
 
-/// The file that a call has written.
-fn written_path(part: &Part) -> Option<&str> {
+/// The files that a call has written.
+fn written_paths(part: &Part) -> Vec<&str> {
     let PartBody::Tool(tool) = &part.body else {
-        return None;
+        return Vec::new();
     };
-    let writes = matches!(tool.tool.as_str(), "edit" | "write");
     let done = matches!(tool.state, ToolState::Completed { .. });
-    let metadata = tool.state.metadata().filter(|_| writes && done)?;
-    metadata.get("path")?.as_str()
+    let Some(metadata) = tool.state.metadata().filter(|_| done) else {
+        return Vec::new();
+    };
+    match tool.tool.as_str() {
+        "edit" | "write" => path_of(metadata).into_iter().collect(),
+        "apply_patch" => {
+            let files = metadata.get("files").and_then(Value::as_array);
+            files.into_iter().flatten().filter_map(path_of).collect()
+        }
+        _ => Vec::new(),
+    }
+}
+
+fn path_of(facts: &Value) -> Option<&str> {
+    facts.get("path")?.as_str()
 }

@@ -57,10 +57,12 @@ pub(super) struct Way {
 }
 
 impl Agent {
-    /// Keeps what a step wrote: the attribution that undo works by.
+    /// Keeps what a step wrote, beside what is known of it: the attribution that undo works by.
     pub(super) fn keep_writes(&mut self, message: MessageId, writes: &[FileWrite]) {
         let name = writes_of(message);
-        let Ok(value) = serde_json::to_value(writes) else {
+        let mut all = writes_in(&self.active.values, message);
+        all.extend_from_slice(writes);
+        let Ok(value) = serde_json::to_value(all) else {
             return;
         };
         self.active.values.insert(name.clone(), value.clone());

@@ -3,7 +3,9 @@
 
 use super::Turn;
 use crate::agent::effect::{Durability, Effect};
-use crate::protocol::{Event, Message, MessageId, Millis, Part, PartBody, PartId, SessionInfo};
+use crate::protocol::{
+    Event, Message, MessageId, Millis, Part, PartBody, PartId, SessionInfo, ToolState,
+};
 use crate::session::Record;
 
 impl Turn {
@@ -114,6 +116,29 @@ impl Turn {
         let mut part = part.clone();
         change(&mut part);
         self.put_part(part);
+    }
+
+    /// A completed call's output is cleared from what the model sees (at this time), or back. Only the mark is
+    /// written: the output itself may be large and stands in the store already.
+    pub(super) fn put_compacted(&mut self, id: PartId, at: Option<Millis>) {
+        let Some(part) = self.conversation.part(id) else {
+            return;
+        };
+        let mut part = part.clone();
+        let PartBody::Tool(tool) = &mut part.body else {
+            return;
+        };
+        let ToolState::Completed { compacted_at, .. } = &mut tool.state else {
+            return;
+        };
+        *compacted_at = at;
+        self.conversation.put_part(part.clone());
+        let record = Record::Compacted {
+            message: part.message,
+            part: id,
+            at,
+        };
+        self.write(Some(record), Some(Event::PartUpdated { part }));
     }
 
     /// Text appended to a text or reasoning part.

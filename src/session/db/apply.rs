@@ -5,9 +5,9 @@ use serde::Deserialize;
 
 use super::super::error::StoreError;
 use super::super::keys::{INFO, header_rest, message_key, part_key, piece, split_key, value_key};
-use super::super::record::Stored;
+use super::super::record::{self, Stored};
 use super::{APPENDED, CHUNK, Db, failed};
-use crate::protocol::{Message, MessageId, PartId};
+use crate::protocol::{Message, MessageId, Millis, Part, PartId};
 
 impl Db {
     /// Puts a new message into the chain of messages.
@@ -36,6 +36,7 @@ impl Db {
             },
             Stored::Part(raw) => self.part(raw.get())?,
             Stored::Append { part, text } => self.append(*part, text)?,
+            Stored::Compacted { message, part, at } => self.compacted(*message, *part, *at)?,
             Stored::Value { name, value } => {
                 let prefix = value_key(name);
                 self.put_pieces(&prefix, value.get().as_bytes(), false)?;
@@ -88,6 +89,25 @@ impl Db {
             self.owners.clear();
         }
         self.owners.insert(id, message);
+        Ok(())
+    }
+
+    fn compacted(
+        &mut self,
+        message: MessageId,
+        id: PartId,
+        at: Option<Millis>,
+    ) -> Result<(), StoreError> {
+        let prefix = part_key(message, id);
+        let json = self.read_pieces(&prefix)?;
+        // a completed call was written whole, so nothing was appended to it since
+        if let Ok(mut part) = serde_json::from_slice::<Part>(&json)
+            && record::compact(&mut part, at)
+        {
+            let json = serde_json::to_vec(&part).map_err(failed)?;
+            return self.put_pieces(&prefix, &json, false);
+        }
+        self.mark.damaged += 1;
         Ok(())
     }
 

@@ -92,7 +92,9 @@ fn a_preview_names_the_files_that_no_snapshot_knows() {
     if !world.commit() {
         return;
     }
-    let mut terminal = dunlin(&world, &["--mode", "auto", "go"]);
+    // too large to be kept, as snapshots are set here
+    let small = ["--mode", "auto", "--config", "snapshot.max_file=2", "go"];
+    let mut terminal = dunlin(&world, &small);
     terminal.shows("It says two now.");
     terminal.shows_no("esc interrupt");
     terminal.send("/undo\r");
@@ -102,4 +104,60 @@ fn a_preview_names_the_files_that_no_snapshot_knows() {
     terminal.send("\x1b[27u");
     quit(&mut terminal);
     assert_eq!(world.read("local.env"), "two\n");
+}
+
+/// One turn in which three tools write files that git does not track: two ignored ones and one of a
+/// repository inside.
+fn out_of_sight() -> World {
+    let call = |name: &str, input: serde_json::Value| json!({"name": name, "input": input});
+    let patch = "*** Begin Patch\n*** Update File: local.env\n@@\n-A=1\n+A=2\n\
+                 *** Add File: made.env\n+B=1\n*** End Patch";
+    let world = World::scripted(&json!({"steps": [
+        {"calls": [call("read", json!({"file_path": "inner/f"}))]},
+        {"calls": [
+            call("apply_patch", json!({"patch": patch})),
+            call("edit", json!({"file_path": "inner/f", "old_string": "one", "new_string": "two"})),
+            call("write", json!({"file_path": "new.env", "content": "C=1\n"})),
+        ]},
+        {"text": "All four are written."}
+    ]}));
+    world.write(".gitignore", "*.env\n");
+    world.write("local.env", "A=1\n");
+    world.write("inner/f", "one\n");
+    world
+}
+
+#[test]
+fn an_undo_takes_back_what_tools_wrote_to_files_that_git_does_not_track() {
+    let world = out_of_sight();
+    if !world.commit() {
+        return;
+    }
+    let inner = world.worktree().join("inner");
+    let made = std::process::Command::new("git")
+        .args(["init", "-q"])
+        .current_dir(&inner)
+        .status();
+    assert!(made.expect("git").success());
+    let mut terminal = dunlin(&world, &["--mode", "auto", "go"]);
+    terminal.shows("All four are written.");
+    terminal.shows_no("interrupt");
+    assert_eq!(world.read("local.env"), "A=2\n");
+    assert_eq!(world.read("inner/f"), "two\n");
+    terminal.send("/undo\r");
+    let screen = terminal.shows("Take back the last turn");
+    for name in ["local.env", "made.env", "new.env", "inner/f"] {
+        assert!(screen.contains(name), "{name}: {screen}");
+    }
+    assert!(!screen.contains("Not in snapshots"), "{screen}");
+    terminal.send("\r");
+    until("all as it was", || {
+        let gone = |name: &str| !world.worktree().join(name).exists();
+        world.read("local.env") == "A=1\n"
+            && world.read("inner/f") == "one\n"
+            && gone("made.env")
+            && gone("new.env")
+    });
+    terminal.send("\x15");
+    quit(&mut terminal);
 }

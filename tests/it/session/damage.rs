@@ -90,8 +90,18 @@ fn a_journal_of_a_newer_version_is_refused_untouched() {
 
 #[test]
 fn a_frozen_journal_of_format_1_reads_as_ever() {
+    reads_as_ever("v1.journal");
+}
+
+#[test]
+fn a_frozen_journal_of_format_2_that_was_begun_in_format_1_reads_as_ever() {
+    reads_as_ever("v2.journal");
+}
+
+fn reads_as_ever(name: &str) {
     let world = World::patient();
-    let frozen = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/session/frozen/v1.journal");
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/session/frozen");
+    let frozen = folder.join(name);
     let text = fs::read_to_string(&frozen).expect("fixture");
     let id: SessionId = "ses_018bcfe5680000000000000000000001".parse().expect("id");
     fs::create_dir_all(world.folder(id)).expect("folder");

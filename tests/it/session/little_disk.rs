@@ -9,12 +9,9 @@ use std::path::Path;
 use std::process::Command;
 use std::sync::Arc;
 
-use dunlin::protocol::Fault;
-use dunlin::session::{Commit, SessionStore};
+use dunlin::session::Project;
 
-use super::support::{
-    Heard, Model, World, assert_sound, info, note, project, records, session_id, told,
-};
+use super::support::{Heard, Model, World, assert_sound, info, note, project, session_id, synced};
 
 struct Mounted<'a>(&'a Path);
 
@@ -37,6 +34,16 @@ impl Drop for Mounted<'_> {
     }
 }
 
+/// A project on a small disk of its own; none, and said, where none can be mounted.
+fn on_little_disk(home: &Path) -> Option<(Mounted<'_>, Project)> {
+    let Some(disk) = Mounted::new(home) else {
+        note("skipped: a tmpfs cannot be mounted here");
+        return None;
+    };
+    fs::create_dir_all(home.join("work")).expect("work");
+    Some((disk, project(home)))
+}
+
 /// Mounts it anew, so that nothing can be written.
 fn made_read_only(at: &Path) -> bool {
     let mounted = Command::new("mount")
@@ -56,22 +63,13 @@ fn fill(disk: &Path, free: usize) {
         .expect("room");
 }
 
-fn synced(store: &SessionStore, n: u64) -> Result<(), Fault> {
-    let (now, safe) = Commit::now(records(store.id(), n), vec![told(n)]);
-    store.commit(now);
-    safe.blocking_recv().expect("an answer")
-}
-
 #[test]
 fn at_whatever_write_the_disk_is_full_it_is_told_and_work_goes_on_with_room() {
     let world = World::new();
     let home = world.home.path().join("little");
-    let Some(_disk) = Mounted::new(&home) else {
-        note("skipped: a tmpfs cannot be mounted here");
+    let Some((_disk, project)) = on_little_disk(&home) else {
         return;
     };
-    fs::create_dir_all(home.join("work")).expect("work");
-    let project = project(&home);
     let (mut refused, mut failed, mut never) = (0, 0, 0);
     for page in 0..40 {
         fill(&home, page * 4_096);
@@ -129,12 +127,9 @@ fn at_whatever_write_the_disk_is_full_it_is_told_and_work_goes_on_with_room() {
 fn without_room_for_another_file_it_is_told_and_work_goes_on_with_room() {
     let world = World::new();
     let home = world.home.path().join("little");
-    let Some(_disk) = Mounted::new(&home) else {
-        note("skipped: a tmpfs cannot be mounted here");
+    let Some((_disk, project)) = on_little_disk(&home) else {
         return;
     };
-    fs::create_dir_all(home.join("work")).expect("work");
-    let project = project(&home);
     let (mut refused, mut written) = (0, 0);
     for free in 0..16 {
         // empty files take no pages, only names
@@ -189,12 +184,9 @@ fn without_room_for_another_file_it_is_told_and_work_goes_on_with_room() {
 fn on_a_disk_that_became_read_only_sessions_are_read_and_new_ones_refused_with_the_remedy() {
     let world = World::new();
     let home = world.home.path().join("little");
-    let Some(_disk) = Mounted::new(&home) else {
-        note("skipped: a tmpfs cannot be mounted here");
+    let Some((_disk, project)) = on_little_disk(&home) else {
         return;
     };
-    fs::create_dir_all(home.join("work")).expect("work");
-    let project = project(&home);
     let id = session_id(1);
     let store = project
         .create(&info(id, &home.join("work")), Heard::new())

@@ -203,7 +203,7 @@ impl Model {
                         other => panic!("commit {n} appends to {other:?}"),
                     }
                 }
-                Record::Value { .. } | Record::Info(_) => {}
+                Record::Compacted { .. } | Record::Value { .. } | Record::Info(_) => {}
             }
         }
     }
@@ -336,6 +336,13 @@ pub(super) fn through_view(opened: &Opened) -> Model {
 /// True with `DUNLIN_DAMAGE=1`: every cut and every bit is tried (docs/durability.md), which takes long.
 pub(super) fn long_campaign() -> bool {
     std::env::var_os("DUNLIN_DAMAGE").is_some()
+}
+
+/// Commits number `n` and waits until it is safe from a power cut.
+pub(super) fn synced(store: &SessionStore, n: u64) -> Result<(), Fault> {
+    let (now, safe) = Commit::now(records(store.id(), n), vec![told(n)]);
+    store.commit(now);
+    safe.blocking_recv().expect("an answer")
 }
 
 /// A line for whoever reads the output of a campaign.

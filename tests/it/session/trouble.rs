@@ -7,11 +7,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use dunlin::protocol::Event;
-use dunlin::session::{Commit, FaultPoints, Project, SessionStore, ViewFault};
+use dunlin::session::{Commit, FaultPoints, Project, Record, ViewFault};
 
 use super::support::{
     Heard, Model, World, assert_sound, commit, copy_folder, count, info, long_campaign, note,
-    quiet_contained_panics, records, session_id, told,
+    quiet_contained_panics, records, session_id, synced, told,
 };
 
 /// A project in which things can go wrong.
@@ -25,12 +25,6 @@ fn patient(world: &World, patience: Duration) -> (Project, Arc<FaultPoints>) {
     let faults = Arc::new(FaultPoints::new(patience));
     let project = world.project.clone().with_faults(Arc::clone(&faults));
     (project, faults)
-}
-
-fn synced(store: &SessionStore, n: u64) -> Result<(), dunlin::protocol::Fault> {
-    let (now, safe) = Commit::now(records(store.id(), n), vec![told(n)]);
-    store.commit(now);
-    safe.blocking_recv().expect("an answer")
 }
 
 fn notices(heard: &Heard) -> Vec<String> {
@@ -109,6 +103,97 @@ fn what_the_kernel_forgot_after_a_failed_fdatasync_is_never_called_safe() {
         assert!(found.messages.contains_key(id), "{message:?}");
     }
     opened.store.close_blocking();
+}
+
+#[test]
+fn a_commit_is_written_and_told_before_the_call_returns() {
+    let world = World::new();
+    let id = session_id(1);
+    let heard = Heard::new();
+    let store = world
+        .project
+        .create(&info(id, &world.worktree()), Arc::<Heard>::clone(&heard))
+        .expect("create");
+    let path = world.folder(id).join("journal");
+    let mut length = fs::metadata(&path).expect("journal").len();
+    let mut at_once = 0;
+    for n in 1..=200 {
+        store.commit(commit(id, n));
+        let now = fs::metadata(&path).expect("journal").len();
+        at_once += u64::from(heard.numbers().last() == Some(&n) && now > length);
+        length = now;
+    }
+    // all but those with a long output, and what came right after such
+    assert!(at_once > 100, "{at_once} of 200");
+    store.close_blocking();
+    assert_eq!(heard.numbers(), (1..=200).collect::<Vec<_>>());
+    store.commit(commit(id, 201));
+    assert_eq!(heard.faults().len(), 1, "a closed session takes nothing");
+}
+
+#[test]
+fn after_a_slow_write_whoever_commits_does_not_wait_for_the_disk() {
+    let world = World::new();
+    let (project, faults) = troubled(&world);
+    let id = session_id(1);
+    let heard = Heard::new();
+    let store = project
+        .create(&info(id, &world.worktree()), Arc::<Heard>::clone(&heard))
+        .expect("create");
+    faults.slow_writes([Duration::from_millis(30), Duration::from_mins(2)]);
+    store.commit(commit(id, 1));
+    assert_eq!(heard.numbers(), [1]);
+    for n in 2..=8 {
+        store.commit(commit(id, n));
+    }
+    assert_eq!(heard.numbers(), [1], "the others are not written yet");
+    faults.release();
+    store.close_blocking();
+    assert_eq!(heard.numbers(), (1..=8).collect::<Vec<_>>());
+    let history = world.project.open_session_all(id).expect("all");
+    assert_eq!(assert_sound(&history), 8);
+}
+
+#[test]
+fn commits_of_several_threads_keep_the_order_of_each() {
+    let world = World::new();
+    let id = session_id(1);
+    let heard = Heard::new();
+    let store = world
+        .project
+        .create(&info(id, &world.worktree()), Arc::<Heard>::clone(&heard))
+        .expect("create");
+    std::thread::scope(|scope| {
+        for thread in 1..=4 {
+            let store = store.clone();
+            scope.spawn(move || {
+                for n in 0..250 {
+                    // a long one now and then goes another way
+                    let words = if n % 50 == 7 { 5_000 } else { 1 };
+                    let value = serde_json::json!("word ".repeat(words));
+                    let record = Record::Value {
+                        name: "x".to_owned(),
+                        value,
+                    };
+                    store.commit(Commit::written(
+                        vec![record],
+                        vec![told(thread * 1_000 + n)],
+                    ));
+                }
+            });
+        }
+    });
+    store.close_blocking();
+    let all = heard.numbers();
+    for thread in 1..=4 {
+        let own: Vec<u64> = all
+            .iter()
+            .copied()
+            .filter(|n| n / 1_000 == thread)
+            .collect();
+        let wanted: Vec<u64> = (0..250).map(|n| thread * 1_000 + n).collect();
+        assert_eq!(own, wanted);
+    }
 }
 
 #[test]

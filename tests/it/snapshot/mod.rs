@@ -8,6 +8,7 @@
     reason = "what fails here is a failed test"
 )]
 
+mod aside;
 mod limits;
 mod odd;
 mod places;

@@ -153,6 +153,73 @@ fn permissions_beyond_the_executable_bits_stay() {
     world.sh("test $(stat -c %a README.md) = 600; test $(stat -c %a src/main.rs) = 664");
 }
 
+/// Permission bits of a file.
+fn bits(world: &World, path: &str) -> u32 {
+    use std::os::unix::fs::PermissionsExt;
+    let facts = fs::metadata(world.path(path)).unwrap();
+    facts.permissions().mode() & 0o7777
+}
+
+#[test]
+fn what_is_made_anew_has_its_own_permissions_never_wider_ones() {
+    for watched in [true, false] {
+        let mut world = World::git();
+        if !watched {
+            world = world.unwatched();
+        }
+        world.write("key", "secret\n");
+        world.write("team/notes", "for us\n");
+        world.write("tool", "#!/bin/sh\n");
+        let modes = [("key", 0o600), ("team/notes", 0o640), ("tool", 0o700)];
+        for (path, mode) in modes {
+            world.mode(path, mode);
+        }
+        world.open();
+        world.take(Hints::none());
+        let writes = world.tool("rm key tool; rm -r team; umask 077; echo new > fresh");
+        let undone = world.restore(&writes, false);
+        assert!(
+            undone.files.iter().all(|f| !f.conflict),
+            "{:?}",
+            told(&undone)
+        );
+        for (path, mode) in modes {
+            assert_eq!(bits(&world, path), mode, "{path}, watched: {watched}");
+        }
+        // there and back again, from what was recorded
+        let stored = serde_json::to_string(&undone.undone).unwrap();
+        let stored: Vec<FileWrite> = serde_json::from_str(&stored).unwrap();
+        let redone = world.restore(&stored, false);
+        assert!(!world.path("key").exists());
+        assert_eq!(bits(&world, "fresh"), 0o600, "watched: {watched}");
+        world.restore(&redone.undone, false);
+        for (path, mode) in modes {
+            assert_eq!(bits(&world, path), mode, "{path}, again");
+        }
+        // another branch is gone to with the writes turned round
+        let forward: Vec<FileWrite> = writes.into_iter().map(FileWrite::inverse).collect();
+        world.restore(&forward, false);
+        assert_eq!(bits(&world, "fresh"), 0o600, "forward");
+    }
+}
+
+#[test]
+fn a_write_of_an_earlier_version_without_permissions_is_still_taken_back() {
+    let world = opened();
+    let writes = world.tool("rm README.md");
+    let mut old = serde_json::to_value(&writes).unwrap();
+    assert!(
+        old[0]["before"]
+            .as_object_mut()
+            .unwrap()
+            .remove("bits")
+            .is_some()
+    );
+    let old: Vec<FileWrite> = serde_json::from_value(old).unwrap();
+    world.restore(&old, false);
+    assert_eq!(world.read("README.md").as_deref(), Some("# a project\n"));
+}
+
 #[test]
 fn several_steps_are_taken_back_together_and_one_by_one() {
     let world = opened();
