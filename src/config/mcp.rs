@@ -43,7 +43,7 @@ impl Default for McpSettings {
             enabled: true,
             tools: Vec::new(),
             start_timeout: Duration::from_secs(10),
-            timeout: Duration::from_secs(120),
+            timeout: Duration::from_mins(2),
         }
     }
 }

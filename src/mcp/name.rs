@@ -15,10 +15,10 @@ pub(super) fn of_tool(server: &str, tool: &str) -> String {
     if name.len() <= LONGEST {
         return name;
     }
-    let digest = blake3::hash(tool.as_bytes()).to_hex();
+    let digest = blake3::hash(tool.as_bytes()).to_hex().to_string();
     let mut cut: String = name.chars().take(LONGEST - 9).collect();
     cut.push('_');
-    cut.push_str(&digest[..8]);
+    cut.extend(digest.chars().take(8));
     cut
 }
 

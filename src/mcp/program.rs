@@ -149,10 +149,7 @@ impl Drop for Program {
 async fn listen(errors: tokio::process::ChildStderr, said: Said) {
     let mut reader = BufReader::new(errors);
     let mut line: Vec<u8> = Vec::new();
-    loop {
-        let Ok(chunk) = reader.fill_buf().await else {
-            break;
-        };
+    while let Ok(chunk) = reader.fill_buf().await {
         if chunk.is_empty() {
             break;
         }

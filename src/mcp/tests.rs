@@ -415,7 +415,7 @@ async fn only_the_tools_that_are_wanted_are_offered() {
 async fn a_server_that_ends_is_started_again_with_its_tools_kept() {
     let world = World::new();
     let once = format!(
-        r#"if [ ! -e died ]; then : > died; exit 1; fi; {}"#,
+        "if [ ! -e died ]; then : > died; exit 1; fi; {}",
         result(&json!({"content": [{"type": "text", "text": "second life"}]}))
     );
     let servers = servers(&world, shell(&world, &script(&tools(), &once)));

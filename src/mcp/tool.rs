@@ -103,7 +103,11 @@ impl Tool for ServersTool {
         input: Value,
         context: ToolContext,
     ) -> BoxFuture<'static, Result<Success, Failure>> {
-        let (server, name, remote) = (self.server.clone(), self.name.clone(), self.remote.clone());
+        let (server, name, remote) = (
+            Weak::clone(&self.server),
+            self.name.clone(),
+            self.remote.clone(),
+        );
         Box::pin(async move {
             let Some(server) = server.upgrade() else {
                 return Err(Failure::new("This tool's server is gone. Do without it."));
