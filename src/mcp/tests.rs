@@ -58,8 +58,8 @@ fn shell(world: &World, script: &str) -> McpSettings {
     McpSettings {
         command: Some("bash".into()),
         args: vec![file.to_string_lossy().into_owned()],
-        start_timeout: Duration::from_secs(60),
-        timeout: Duration::from_secs(60),
+        start_timeout: Duration::from_mins(1),
+        timeout: Duration::from_mins(1),
         ..McpSettings::default()
     }
 }
@@ -222,7 +222,7 @@ struct Keep;
 
 impl BlobSink for Keep {
     fn keep(&self, mime: &str, bytes: &[u8]) -> Result<FileSource, String> {
-        Ok(FileSource::Path(format!("{mime} {}", bytes.len()).into()))
+        Ok(FileSource::Path(format!("{mime} {}", bytes.len())))
     }
 }
 
