@@ -36,14 +36,14 @@ fn help_and_changes_open_over_the_conversation_and_close() {
     let mut terminal = edited(&world);
     terminal.send("/help\r");
     terminal.shows("Writing");
-    terminal.send("\x1b");
+    terminal.send("\x1b[27u");
     terminal.shows("It says two now.");
     terminal.send("/diff\r");
     let screen = terminal.until("the changes", |screen| {
         screen.contains("a.txt") && screen.contains("this turn")
     });
     assert!(screen.contains("+1") && screen.contains("two"), "{screen}");
-    terminal.send("\x1b");
+    terminal.send("\x1b[27u");
     terminal.shows("It says two now.");
     quit(&mut terminal);
 }
