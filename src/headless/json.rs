@@ -78,6 +78,8 @@ fn is_public(event: &Event) -> bool {
             | Event::Files { .. }
             | Event::Output { .. }
             | Event::FileRead { .. }
+            | Event::Spending(_)
+            | Event::Pins { .. }
             | Event::UndoPreview { .. }
             | Event::Tree { .. }
             | Event::Preview { .. }

@@ -68,6 +68,12 @@ pub enum AskBody {
         repeats: u32,
         /// Length of the cycle in calls; 1 for the same call.
         cycle: u32,
+        /// After so many repeats it is asked again; 0 if that is not known.
+        #[serde(default)]
+        again: u32,
+        /// So many calls *always allow* lets run; 0 if that is not known.
+        #[serde(default)]
+        limit: u32,
         /// Facts: label and sentence, e.g. `same result`, `3 of 3: exit 101, identical output`.
         facts: Vec<(String, String)>,
     },

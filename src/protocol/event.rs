@@ -5,187 +5,14 @@
 
 use serde::{Deserialize, Serialize};
 
+pub use super::listing::{ModelChoice, PermissionRule, PinChoice, Place, UndoFile};
+pub use super::status::{NoticeLevel, Phase, ReadOnly, Status, TurnEnd};
+
 use super::{
-    Ask, AskId, ContextGauge, Destination, DiffReport, Fault, FileDiff, FileSource, Message,
-    MessageId, Millis, Mode, ModelRef, Part, PartId, QueueId, QueueState, SearchHit, SessionId,
-    SessionInfo, SessionSummary, Tokens, TreeTurn,
+    Ask, AskId, Destination, DiffReport, Fault, FileDiff, FileSource, Message, MessageId, Part,
+    PartId, QueueId, QueueState, SearchHit, SessionId, SessionInfo, SessionSummary, Spending,
+    Tokens, TreeTurn,
 };
-
-/// Why a turn ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum TurnEnd {
-    /// The model had said all.
-    Done,
-    /// The user interrupted.
-    Interrupted,
-    /// A permission was refused.
-    Refused,
-    /// The doom loop guard stopped it.
-    DoomLoop,
-    /// A budget or the step limit was reached.
-    Budget,
-    /// It failed.
-    Error,
-}
-
-/// What a turn is doing.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "phase", rename_all = "kebab-case")]
-pub enum Phase {
-    /// Nothing runs.
-    Idle,
-    /// The model is being asked; nothing has come yet.
-    Waiting,
-    /// The model streams.
-    Streaming,
-    /// Tools run.
-    Tools,
-    /// Something waits for the user.
-    Asking,
-    /// A failed attempt is followed by another.
-    Retrying {
-        /// Which attempt comes next, from 2.
-        attempt: u32,
-        /// How many there will be; none for no limit.
-        limit: Option<u32>,
-        /// When it starts.
-        next: Millis,
-        /// Why the last one failed.
-        error: Fault,
-    },
-    /// The history is being summarised.
-    Compacting {
-        /// Messages being summarised.
-        messages: u32,
-        /// Their tokens, estimated.
-        tokens: u64,
-    },
-    /// An interrupt is being carried out.
-    Stopping,
-}
-
-/// All that the status line shows besides the session's facts.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Status {
-    /// What the turn is doing.
-    pub phase: Phase,
-    /// When the turn began; none if none runs.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub turn_started: Option<Millis>,
-    /// Output tokens of this turn so far (estimated while streaming).
-    pub turn_output: u64,
-    /// The context line.
-    pub context: ContextGauge,
-    /// Cost of the session with its subagents in USD; none when not known.
-    pub cost: Option<f64>,
-    /// Permission mode.
-    pub mode: Mode,
-    /// Agent.
-    pub agent: String,
-    /// Model.
-    pub model: ModelRef,
-    /// Name of the model for the eye, e.g. `sonnet-4.5 high`.
-    pub model_label: String,
-    /// State of the sandbox, e.g. `workspace-write` or `no sandbox`.
-    pub sandbox: String,
-}
-
-/// How much a notice matters.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum NoticeLevel {
-    /// Good to know.
-    Info,
-    /// Needs attention.
-    Warning,
-    /// Something failed.
-    Error,
-}
-
-/// What the start screen says about the place.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Place {
-    /// The worktree, `~` for the home folder.
-    pub worktree: String,
-    /// Branch, empty outside git.
-    pub branch: String,
-    /// `clean`, `3 changed`, or empty when not known.
-    pub git_state: String,
-    /// Instruction files found and their estimated tokens, e.g. (`AGENTS.md`, 2100).
-    pub instructions: Vec<(String, u64)>,
-    /// Number of skills.
-    pub skills: u32,
-    /// Number of MCP servers.
-    pub mcp: u32,
-}
-
-/// One model of the registry, for pickers.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct ModelChoice {
-    /// Which.
-    pub model: ModelRef,
-    /// Window in tokens; 0 if not known.
-    pub context: u64,
-    /// Price of input per million tokens, USD.
-    pub input_price: Option<f64>,
-    /// Price of output per million tokens, USD.
-    pub output_price: Option<f64>,
-    /// True if a key (or none needed) is there.
-    pub usable: bool,
-}
-
-/// One permission rule and who wrote it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct PermissionRule {
-    /// `session`, `grants` (given for the project), `user`, `project`, `agent` or `flags`.
-    pub owner: String,
-    /// Tool name, or `*`.
-    pub tool: String,
-    /// What it is applied to.
-    pub pattern: String,
-    /// `allow`, `ask` or `deny`.
-    pub action: String,
-    /// True if it was an answer that can be taken back.
-    pub revocable: bool,
-}
-
-/// One line of an undo preview.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct UndoFile {
-    /// Path relative to the worktree's root.
-    pub path: String,
-    /// What will happen: `restored`, `removed`, `merged`, or why it is left alone (a conflict).
-    pub action: String,
-    /// True if it is left alone because someone else changed it since.
-    pub conflict: bool,
-}
-
-/// Why a session can only be read.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum ReadOnly {
-    /// Another process has it open; it is followed live.
-    OtherWindow,
-    /// It belongs to another folder than the one dunlin was started in.
-    OtherFolder,
-    /// Its files cannot be written.
-    NotWritable,
-}
-
-impl ReadOnly {
-    /// What is the matter and what to do, for one line of a screen; `open_there` is the command that
-    /// opens the session where it belongs.
-    pub fn in_short(self, open_there: &str) -> String {
-        match self {
-            Self::OtherWindow => "open in another window; /fork goes on in a copy".to_owned(),
-            Self::OtherFolder => format!("of another folder; go on with {open_there}"),
-            Self::NotWritable => {
-                "its files cannot be written; see /status for the folder".to_owned()
-            }
-        }
-    }
-}
 
 /// What the agent tells a front end.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -467,6 +294,15 @@ pub enum Event {
     Context {
         /// The report.
         report: serde_json::Value,
+    },
+    /// Answer to `Op::Spending`.
+    #[serde(rename = "spending")]
+    Spending(Spending),
+    /// Answer to `Op::Pins`: the newest first.
+    #[serde(rename = "pins")]
+    Pins {
+        /// What is pinned, and what could be.
+        pins: Vec<PinChoice>,
     },
     /// Nobody can work yet: no key, no model. The front end shows onboarding.
     #[serde(rename = "onboarding")]

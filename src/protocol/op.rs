@@ -144,6 +144,10 @@ pub enum Op {
     },
     /// Ask for the context report; answered by `Event::Context`.
     Context,
+    /// Ask what the session cost; answered by `Event::Spending`.
+    Spending,
+    /// Ask what is pinned and what could be; answered by `Event::Pins`.
+    Pins,
     /// Change the permission mode.
     SetMode(Mode),
     /// Change the model of the next step.

@@ -62,6 +62,8 @@ pub enum Command {
     Init,
     /// What it cost.
     Cost,
+    /// What every compaction keeps.
+    Pin,
     /// Model, mode, session, folders.
     Status,
     /// Permission rules.
@@ -199,7 +201,18 @@ pub const TABLE: &[Row] = &[
         "",
         "draft an AGENTS.md for this project",
     ),
-    row(Command::Cost, "cost", "", "what this session cost"),
+    row(
+        Command::Cost,
+        "cost",
+        "",
+        "what this session cost: by model, turn and subagent",
+    ),
+    row(
+        Command::Pin,
+        "pin",
+        "",
+        "what every compaction keeps: list, add, remove",
+    ),
     row(
         Command::Status,
         "status",

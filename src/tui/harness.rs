@@ -109,7 +109,7 @@ impl Harness {
     pub fn draw(&mut self) -> &Buffer {
         self.screen.reset();
         self.drawn = view::draw(&mut self.state, &mut self.screen, self.now);
-        self.state.transcript_area = self.drawn.transcript;
+        self.state.spots = self.drawn.spots;
         &self.screen
     }
 

@@ -137,7 +137,7 @@ actions! {
     ShowOutput Global "show-output" "alt+o" "the whole output of the call in view";
     CopySelection Global "copy-selection" "alt+w" "copy the selection, or the cell in view";
 
-    Submit Composer "submit" "enter" "send";
+    Submit Composer "submit" "enter" "send; on nothing: open a subagent";
     NewLine Composer "new-line" "shift+enter alt+enter ctrl+j" "new line (also `\\` at the end)";
     Escape Composer "escape" "esc" "close; interrupt; twice on nothing: rewind";
     Up Composer "up" "↑ ctrl+p" "up, or the prompt before";
@@ -378,8 +378,15 @@ impl Keymap {
 
     /// The key to show for an action; empty if it has none.
     pub fn key(&self, action: Action) -> String {
+        self.first(action)
+            .map(|key| key.to_string())
+            .unwrap_or_default()
+    }
+
+    /// The first key of an action.
+    pub fn first(&self, action: Action) -> Option<Key> {
         let first = self.bound.iter().find(|(_, _, a)| *a == action);
-        first.map(|(_, key, _)| key.to_string()).unwrap_or_default()
+        first.map(|(_, key, _)| *key)
     }
 
     /// The key that really leads to an action of everywhere while one writes; empty if none does.

@@ -16,6 +16,7 @@ mod moves;
 mod render;
 mod retries;
 mod select;
+mod standing;
 mod words;
 
 use std::collections::HashMap;
@@ -338,20 +339,6 @@ impl Transcript {
     fn cell_at(&self, row: u16) -> Option<usize> {
         let (unit, _) = (*self.screen.get(usize::from(row))?)?;
         self.list.index(unit.cell)
-    }
-
-    /// The only command that runs now, its first line.
-    pub fn running(&self) -> Option<Safe> {
-        let runs = |entry: &&list::Entry| match &entry.cell {
-            Cell::Exec(exec) => exec.facts.outcome == crate::tui::cells::Outcome::Running,
-            _ => false,
-        };
-        let mut running = self.list.iter().rev().take(32).filter(runs);
-        let only = running.next().filter(|_| running.next().is_none())?;
-        match &only.cell {
-            Cell::Exec(exec) => Some(exec.facts.shown_title()),
-            _ => None,
-        }
     }
 
     /// The oldest loaded message, once, when the top of what is loaded comes near and there is more

@@ -209,6 +209,7 @@ impl Turn {
         } else {
             subject
         };
+        let limits = self.limits();
         let before = found.repeats - 1;
         let call = if found.cycle == 1 {
             format!("{} times in a row, identical arguments", found.repeats)
@@ -233,6 +234,8 @@ impl Turn {
             input,
             repeats: found.repeats,
             cycle: found.cycle,
+            again: limits.repeats,
+            limit: limits.always,
             facts: vec![
                 ("same call".to_owned(), call),
                 ("same result".to_owned(), result),

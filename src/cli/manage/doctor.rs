@@ -1,4 +1,7 @@
-//! `dunlin doctor`: terminal, models, network, worktree, sandbox, store, desktop; what to do about each.
+//! `dunlin doctor`: terminal, keys, network, git, sandbox, store, desktop; what to do about each.
+//!
+//! Called by `dunlin doctor` alone. It asks nothing of a provider and changes nothing but a file it
+//! makes and removes in the data folder.
 
 use std::io::IsTerminal;
 use std::net::{TcpStream, ToSocketAddrs};
@@ -10,6 +13,10 @@ use crate::cli::arguments::Options;
 use crate::cli::print;
 use crate::headless::exit;
 use crate::session::Project;
+use crate::tui::text::wrap;
+
+/// Columns of what a row is about.
+const TITLE: usize = 14;
 
 /// How long one address may take to answer.
 const PATIENCE: Duration = Duration::from_secs(3);
@@ -36,13 +43,11 @@ pub(super) fn run(options: &Options) -> Outcome {
     let mut wrong = 0;
     for finding in findings {
         let mark = if finding.good { "✓" } else { "!" };
-        print(format_args!(
-            "{mark} {:<14} {}",
-            finding.what, finding.state
-        ));
+        let head = format!("{mark} {:<TITLE$} ", finding.what);
+        told(&head, &finding.state);
         if !finding.good {
             wrong += 1;
-            print(format_args!("  {:<14} {}", "", finding.remedy));
+            told(&" ".repeat(TITLE + 3), finding.remedy);
         }
     }
     print("");
@@ -53,6 +58,30 @@ pub(super) fn run(options: &Options) -> Outcome {
     let things = if wrong == 1 { "thing" } else { "things" };
     print(format_args!("{wrong} {things} to look at."));
     Ok(exit::ERROR)
+}
+
+/// Prints a text behind a head, in as many lines as it takes in this window, all in one column.
+fn told(head: &str, text: &str) {
+    let size = rustix::termios::tcgetwinsize(std::io::stdout());
+    // What is not shown in a window is read by a script: it stays in one line.
+    let room = match size.map(|size| usize::from(size.ws_col)) {
+        Ok(columns) if columns > 0 => columns.saturating_sub(TITLE + 3).max(20),
+        _ => usize::MAX,
+    };
+    for (at, line) in broken(text, room).into_iter().enumerate() {
+        if at == 0 {
+            print(format_args!("{head}{line}"));
+        } else {
+            print(format_args!("{:1$}{line}", "", TITLE + 3));
+        }
+    }
+}
+
+/// A text in pieces of so many columns, broken at words.
+fn broken(text: &str, room: usize) -> Vec<&str> {
+    let pieces = wrap::pieces(text, room, room).into_iter();
+    let lines = pieces.filter_map(|piece| text.get(piece.range));
+    lines.map(str::trim_end).collect()
 }
 
 fn variable(name: &str) -> String {
@@ -135,7 +164,7 @@ fn models(ground: &app::Ground) -> Finding {
     );
     Finding {
         good: !found.is_empty(),
-        what: "models",
+        what: "keys",
         state: if found.is_empty() {
             "no key, no local server".to_owned()
         } else {
@@ -150,9 +179,25 @@ fn network(ground: &app::Ground) -> Vec<Finding> {
     let registry = app::registry(ground);
     let proxy = ["HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"].map(variable);
     let proxy = proxy.into_iter().find(|value| !value.is_empty());
+    let direct = ["NO_PROXY", "no_proxy"].map(variable);
+    let direct = direct.into_iter().find(|value| !value.is_empty());
     let addresses = registry.addresses();
+    if addresses.is_empty() {
+        let how = match proxy.as_deref().map(place) {
+            Some(Ok((host, port))) => format!("through the proxy {host}:{port}"),
+            Some(Err(why)) => format!("through a proxy whose address is wrong: {why}"),
+            None => "directly, without a proxy".to_owned(),
+        };
+        let state = format!("{how}; no provider has a key, so none was tried");
+        return vec![good("network", state)];
+    }
     let findings = addresses.into_iter().map(|(provider, base)| {
-        let target = place(proxy.as_deref().unwrap_or(&base));
+        let skips = |base: &str| {
+            let host = place(base).map(|(host, _)| host).unwrap_or_default();
+            skips_proxy(&host, direct.as_deref().unwrap_or_default())
+        };
+        let proxy = proxy.as_deref().filter(|_| !skips(&base));
+        let target = place(proxy.unwrap_or(&base));
         let through = if proxy.is_some() {
             " through the proxy"
         } else {
@@ -171,6 +216,19 @@ fn network(ground: &app::Ground) -> Vec<Finding> {
         }
     });
     findings.collect()
+}
+
+/// True if a host is one of those that NO_PROXY names: itself, or a domain that it belongs to.
+fn skips_proxy(host: &str, list: &str) -> bool {
+    let named = |name: &str| {
+        let name = name.trim_start_matches('.');
+        let within = || {
+            host.strip_suffix(name)
+                .is_some_and(|rest| rest.ends_with('.'))
+        };
+        name == "*" || !name.is_empty() && (host == name || within())
+    };
+    list.split(',').map(str::trim).any(named)
 }
 
 /// Host and port of an address.
@@ -224,7 +282,7 @@ fn repository(ground: &app::Ground) -> Finding {
     } else {
         ", not trusted (`dunlin trust` lets its own .dunlin/ count)"
     };
-    good("worktree", format!("{state}{trusted}"))
+    good("git", format!("{state}{trusted}"))
 }
 
 fn sandbox(ground: &app::Ground) -> Finding {
@@ -248,7 +306,7 @@ fn store(ground: &app::Ground) -> Finding {
             let bytes: u64 = used.sessions.iter().map(|(_, bytes)| bytes).sum();
             let all = bytes + used.blobs + used.snapshots;
             good(
-                "sessions",
+                "store",
                 format!(
                     "{} here, {} with snapshots, in {}; it can be written and locked, a sync takes \
                      {:.1} ms",
@@ -261,7 +319,7 @@ fn store(ground: &app::Ground) -> Finding {
         }
         Err(error) => Finding {
             good: false,
-            what: "sessions",
+            what: "store",
             state: error.to_string(),
             remedy: "Nothing can be kept until this is mended; set DUNLIN_DATA_DIR to another folder.",
         },
@@ -352,6 +410,28 @@ mod tests {
             assert_eq!(at(address).as_deref(), Ok(wanted), "{address}");
         }
         assert!(place("https:///x").is_err());
+    }
+
+    #[test]
+    fn hosts_of_no_proxy_are_reached_directly() {
+        for (host, list, direct) in [
+            ("api.example.org", "localhost,example.org", true),
+            ("api.example.org", ".example.org", true),
+            ("api.example.org", "ample.org", false),
+            ("api.example.org", "", false),
+            ("anything", "*", true),
+        ] {
+            assert_eq!(skips_proxy(host, list), direct, "{host} in {list}");
+        }
+    }
+
+    #[test]
+    fn a_long_row_goes_on_in_its_own_column() {
+        let text = "3 here, 12 MB with snapshots; it can be written and locked";
+        let lines = broken(text, 20);
+        assert!(lines.iter().all(|line| line.len() <= 20), "{lines:?}");
+        assert_eq!(lines.join(" "), text);
+        assert_eq!(broken(text, usize::MAX), [text]);
     }
 
     #[test]

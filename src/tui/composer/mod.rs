@@ -23,7 +23,7 @@ use offers::Offers;
 use popup::Popup;
 use vim::{Mode, Vim};
 
-use crate::protocol::{FilePart, FileSource, PromptInput};
+use crate::protocol::{FilePart, FileSource, Millis, PromptInput};
 
 /// A paste of more characters becomes a chip.
 const CHIP_CHARS: usize = 1_000;
@@ -86,12 +86,29 @@ impl Composer {
             .chars()
             .any(|c| c.is_control() && c != '\n' && c != '\t');
         let reserved = text.chars().any(|c| chip_id(c).is_some());
-        let long = text.chars().count() > CHIP_CHARS || text.lines().count() > CHIP_LINES;
-        if long || hidden || reserved {
+        if is_long(text) || hidden || reserved {
             self.push(Chip::Text(text.to_owned()));
         } else {
             self.buffer.insert(text);
         }
+    }
+
+    /// Makes a chip of a long paste that came as fast keys, once it is over; true if it did. `anyway`:
+    /// another key ends it.
+    pub fn fold_burst(&mut self, now: Millis, anyway: bool) -> bool {
+        let Some(from) = self.burst.ended(now, anyway) else {
+            return false;
+        };
+        let range = from..self.buffer.cursor();
+        let pasted = self.buffer.text().get(range.clone()).unwrap_or_default();
+        // A chip within it, or a cursor that went elsewhere: it stays as it is.
+        if !is_long(pasted) || pasted.chars().any(|c| chip_id(c).is_some()) {
+            return false;
+        }
+        let text = pasted.to_owned();
+        self.buffer.replace(range, "");
+        self.push(Chip::Text(text));
+        true
     }
 
     /// Takes a picture in, where the cursor stands.
@@ -287,6 +304,11 @@ impl Composer {
     pub fn close_popup(&mut self) {
         self.closed_at = self.popup.take().map(|p| p.token.start);
     }
+}
+
+/// True for a paste that becomes a chip.
+fn is_long(text: &str) -> bool {
+    text.chars().count() > CHIP_CHARS || text.lines().count() > CHIP_LINES
 }
 
 /// The files that a text names with `@`. Whether they are there is looked at before it is sent.

@@ -85,6 +85,11 @@ impl Popup {
         }
     }
 
+    /// The first entry that is shown: the chosen one stays in sight.
+    pub const fn first(&self) -> usize {
+        (self.selected + 1).saturating_sub(ROWS)
+    }
+
     /// The chosen entry.
     pub fn chosen(&self) -> Option<&Item> {
         self.items.get(self.selected)

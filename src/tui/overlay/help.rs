@@ -3,6 +3,7 @@
 use ratatui::buffer::Buffer as Cells;
 use ratatui::layout::{Position, Rect};
 
+use super::scroll::{self, Scroll};
 use super::{Frame, Outcome, draw_rows, footer};
 use crate::tui::command;
 use crate::tui::input::Key;
@@ -35,7 +36,7 @@ enum Line {
 #[derive(Debug, Clone)]
 pub struct Help {
     sections: Vec<Vec<Line>>,
-    top: usize,
+    scroll: Scroll,
 }
 
 impl Help {
@@ -71,29 +72,25 @@ impl Help {
             .chain(commands)
             .chain([Line::Blank]);
         sections.insert(3, commands.collect());
-        Self { sections, top: 0 }
+        Self {
+            sections,
+            scroll: Scroll::default(),
+        }
     }
 
     /// Moves by rows.
     pub fn scroll(&mut self, delta: isize) {
-        // Rows depend on the window; no line takes more than four.
-        let most = 4 * self.sections.iter().map(Vec::len).sum::<usize>();
-        self.top = self.top.saturating_add_signed(delta).min(most);
+        self.scroll.by(delta);
     }
 
     /// A key.
     pub fn key(&mut self, key: Key, keys: &Keymap) -> Outcome {
-        match keys.action(&[Context::Pager, Context::Global], key) {
-            Some(Action::PagerUp) => self.scroll(-1),
-            Some(Action::PagerDown) => self.scroll(1),
-            Some(Action::PageUp) => self.scroll(-20),
-            Some(Action::PageDown) => self.scroll(20),
-            Some(Action::PagerTop) => self.top = 0,
-            Some(Action::PagerClose | Action::Help) => return Outcome::Close(Vec::new()),
-            _ if key.text() == Some('?') => return Outcome::Close(Vec::new()),
-            _ => return Outcome::Ignored,
+        // The key that opened it closes it.
+        let help = keys.action(&[Context::Global], key) == Some(Action::Help);
+        if help || key.text() == Some('?') {
+            return Outcome::Close(Vec::new());
         }
-        Outcome::Consumed
+        self.scroll.key(key, keys)
     }
 
     /// Draws it.
@@ -109,7 +106,7 @@ impl Help {
         let all = self.columns(count, usize::from(width.saturating_sub(2)));
         let longest = all.iter().map(Vec::len).max().unwrap_or(0);
         let height = usize::from(frame.body.height);
-        let top = self.top.min(longest.saturating_sub(height));
+        let top = self.scroll.place(longest, height);
         for (at, lines) in all.iter().enumerate() {
             let row = |(keys, says, column): &Shown| match column {
                 0 => Row::new().text(keys, theme.bold()),
@@ -126,12 +123,8 @@ impl Help {
             };
             draw_rows(rows.iter(), place, buf);
         }
-        footer(
-            state,
-            &[(Action::PagerDown, "down"), (Action::PageDown, "page")],
-            Action::PagerClose,
-        )
-        .draw(frame.footer, buf);
+        let hints = scroll::hints(self.scroll.is_long());
+        footer(state, hints, Action::PagerClose).draw(frame.footer, buf);
         None
     }
 

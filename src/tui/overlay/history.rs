@@ -3,6 +3,7 @@
 use ratatui::buffer::Buffer as Cells;
 use ratatui::layout::{Position, Rect};
 
+use super::listed::SeenRows;
 use super::{Frame, Intent, Outcome, draw_field, draw_rows, edit_line, footer};
 use crate::tui::composer::buffer::Buffer;
 use crate::tui::composer::history::Past;
@@ -24,6 +25,7 @@ pub struct HistoryView {
     past: Vec<Past>,
     hits: Vec<Hit>,
     selected: usize,
+    seen: SeenRows,
 }
 
 impl HistoryView {
@@ -44,6 +46,7 @@ impl HistoryView {
             past: newest,
             hits: Vec::new(),
             selected: 0,
+            seen: SeenRows::default(),
         };
         if !draft.contains('\n') {
             view.query.insert(draft);
@@ -64,6 +67,11 @@ impl HistoryView {
     pub fn step(&mut self, delta: isize) {
         let last = self.hits.len().saturating_sub(1);
         self.selected = self.selected.saturating_add_signed(delta).min(last);
+    }
+
+    /// Chooses what a row shows; true if it shows a prompt.
+    pub fn click(&mut self, row: u16) -> bool {
+        self.seen.choose(row, &mut self.selected)
     }
 
     /// Pasted text joins the query.
@@ -125,7 +133,14 @@ impl HistoryView {
             height: body.height.saturating_sub(below),
             ..body
         };
-        draw_rows(self.rows(state, usize::from(list.height)).iter(), list, buf);
+        let rows = self.rows(state, usize::from(list.height));
+        self.seen.begin();
+        for ((at, _), y) in rows.iter().zip(list.y..) {
+            if let Some(at) = at {
+                self.seen.shows(y, *at);
+            }
+        }
+        draw_rows(rows.iter().map(|(_, row)| row), list, buf);
         let foot = Rect {
             y: list.bottom(),
             height: below.min(body.height),
@@ -142,10 +157,12 @@ impl HistoryView {
         cursor
     }
 
-    fn rows(&self, state: &State, height: usize) -> Vec<Row> {
+    /// The prompts that fit, each with its place among the hits.
+    fn rows(&self, state: &State, height: usize) -> Vec<(Option<usize>, Row)> {
         let theme = &state.theme;
         if self.hits.is_empty() {
-            return vec![Row::new().gap(2).fixed("nothing matches", theme.dim())];
+            let none = Row::new().gap(2).fixed("nothing matches", theme.dim());
+            return vec![(None, none)];
         }
         let first = (self.selected + 1).saturating_sub(height.max(1));
         let shown = self.hits.iter().enumerate().skip(first).take(height);
@@ -172,10 +189,8 @@ impl HistoryView {
                     0 | 1 => String::new(),
                     lines => format!("{lines} lines   "),
                 };
-                Some(
-                    row.right(&lines, theme.dim())
-                        .right(&past.place, theme.dim()),
-                )
+                let row = row.right(&lines, theme.dim());
+                Some((Some(at), row.right(&past.place, theme.dim())))
             })
             .collect()
     }

@@ -6,7 +6,9 @@
 pub mod diff;
 pub mod help;
 pub mod history;
+
 pub mod inspector;
+pub mod listed;
 pub mod pager;
 pub mod palette;
 pub mod permissions;
@@ -14,9 +16,12 @@ pub mod picker;
 pub mod queue;
 pub mod rewind;
 mod sample;
+pub mod scroll;
 pub mod search;
+mod session_preview;
 mod session_rows;
 pub mod sessions;
+pub mod spending;
 pub mod subagent;
 pub mod undo;
 
@@ -40,6 +45,10 @@ use crate::protocol::{
 pub enum Intent {
     /// Tell the agent.
     Op(Op),
+    /// Tell the agent something that ends the running turn: the user has agreed.
+    Leave(Op),
+    /// Nothing: things stay as they are.
+    Stay,
     /// Copy text (the user pressed the key for it).
     Copy(String),
     /// Put text into the composer, in place of what is there.
@@ -122,6 +131,8 @@ pub enum Overlay {
     History(history::HistoryView),
     /// Permission rules.
     Permissions(permissions::PermissionsView),
+    /// What the session cost.
+    Spending(Box<spending::SpendingView>),
 }
 
 /// Keys and commands, from the tables.
@@ -161,6 +172,7 @@ impl Overlay {
             Self::Subagent => Outcome::Ignored,
             Self::History(layer) => layer.key(key, keys),
             Self::Permissions(layer) => layer.key(key, keys),
+            Self::Spending(layer) => layer.key(key, keys),
         }
     }
 
@@ -192,7 +204,30 @@ impl Overlay {
             Self::Subagent => {}
             Self::History(layer) => layer.step(delta.signum()),
             Self::Permissions(layer) => layer.step(delta.signum()),
+            Self::Spending(layer) => layer.scroll(delta),
         }
+    }
+
+    /// Chooses the entry that a row of the screen shows; none if it shows none, else what comes of
+    /// the choice alone.
+    pub fn click(&mut self, row: u16) -> Option<Vec<Intent>> {
+        match self {
+            Self::Picker(layer) => return layer.click(row),
+            Self::Sessions(layer) => return layer.click(row),
+            Self::Rewind(layer) => layer.click(row),
+            Self::Search(layer) => layer.click(row),
+            Self::Queue(layer) => layer.click(row),
+            Self::History(layer) => layer.click(row),
+            Self::Permissions(layer) => layer.click(row),
+            Self::Diff(_)
+            | Self::Help(_)
+            | Self::Pager(_)
+            | Self::Undo(_)
+            | Self::Inspector(_)
+            | Self::Subagent
+            | Self::Spending(_) => false,
+        }
+        .then(Vec::new)
     }
 
     /// Sessions were listed; `open` is the one that is open.
@@ -240,6 +275,7 @@ impl Overlay {
             Self::Subagent => None,
             Self::History(layer) => layer.draw(state, area, buf),
             Self::Permissions(layer) => layer.draw(state, area, buf),
+            Self::Spending(layer) => layer.draw(state, area, buf),
         }
     }
 }

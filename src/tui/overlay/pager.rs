@@ -9,9 +9,10 @@ use ratatui::buffer::Buffer as Cells;
 use ratatui::layout::{Position, Rect};
 use ratatui::style::Style;
 
+use super::scroll::{self, Turn};
 use super::{Frame, Outcome, footer};
 use crate::tui::input::Key;
-use crate::tui::keymap::{Action, Context, Keymap};
+use crate::tui::keymap::{Action, Keymap};
 use crate::tui::state::State;
 use crate::tui::term::sanitise::Safe;
 use crate::tui::text::wrap::{self, Prefix};
@@ -116,15 +117,13 @@ impl Pager {
     /// A key.
     pub fn key(&mut self, key: Key, keys: &Keymap) -> Outcome {
         let page = self.window.get().1.saturating_sub(2).max(1).cast_signed();
-        match keys.action(&[Context::Pager, Context::Global], key) {
-            Some(Action::PagerUp | Action::LineUp) => self.scroll(-1),
-            Some(Action::PagerDown | Action::LineDown) => self.scroll(1),
-            Some(Action::PageUp) => self.scroll(-page),
-            Some(Action::PageDown) => self.scroll(page),
-            Some(Action::PagerTop | Action::Top) => self.top = (0, 0),
-            Some(Action::PagerBottom | Action::Bottom) => self.top = self.last_top(),
-            Some(Action::PagerClose) => return Outcome::Close(Vec::new()),
-            _ => return Outcome::Ignored,
+        match Turn::of(key, keys) {
+            Some(Turn::Rows(rows)) => self.scroll(rows),
+            Some(Turn::Pages(pages)) => self.scroll(pages * page),
+            Some(Turn::Top) => self.top = (0, 0),
+            Some(Turn::Bottom) => self.top = self.last_top(),
+            Some(Turn::Close) => return Outcome::Close(Vec::new()),
+            None => return Outcome::Ignored,
         }
         Outcome::Consumed
     }
@@ -150,16 +149,13 @@ impl Pager {
             (line, skip) = (line + 1, 0);
         }
         let mut title = Row::new().text(self.title, theme.bold());
-        let mut hints = Vec::new();
         if end != (0, 0) {
             let place = format!("lines {}–{line} of {}", top.0 + 1, self.lines.len());
             title = title.right(&place, theme.dim());
-            hints.push((Action::PagerDown, "down"));
-            hints.push((Action::PageDown, "page"));
-            hints.push((Action::PagerBottom, "last page"));
         }
         title.draw(frame.title, buf);
-        footer(state, &hints, Action::PagerClose).draw(frame.footer, buf);
+        let hints = scroll::hints(end != (0, 0));
+        footer(state, hints, Action::PagerClose).draw(frame.footer, buf);
         None
     }
 }

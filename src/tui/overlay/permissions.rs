@@ -3,7 +3,8 @@
 use ratatui::buffer::Buffer as Cells;
 use ratatui::layout::{Position, Rect};
 
-use super::{Frame, Intent, Outcome, draw_rows, footer};
+use super::listed::{Listed, SeenRows};
+use super::{Frame, Intent, Outcome, footer};
 use crate::protocol::Op;
 use crate::protocol::event::PermissionRule;
 use crate::tui::input::Key;
@@ -20,12 +21,22 @@ const PATTERN: usize = 22;
 pub struct PermissionsView {
     rules: Vec<PermissionRule>,
     selected: usize,
+    seen: SeenRows,
 }
 
 impl PermissionsView {
     /// From the agent's answer, in the order in which it gives them.
-    pub const fn new(rules: Vec<PermissionRule>) -> Self {
-        Self { rules, selected: 0 }
+    pub fn new(rules: Vec<PermissionRule>) -> Self {
+        Self {
+            rules,
+            selected: 0,
+            seen: SeenRows::default(),
+        }
+    }
+
+    /// Chooses what a row shows; true if it shows a rule.
+    pub fn click(&mut self, row: u16) -> bool {
+        self.seen.choose(row, &mut self.selected)
     }
 
     /// The rules as they are now; the choice stays where it is.
@@ -77,44 +88,42 @@ impl PermissionsView {
             .right("mode ", theme.dim())
             .right(mode, theme.accent())
             .draw(frame.title, buf);
-        let (rows, chosen) = self.rows(state);
-        let height = usize::from(frame.body.height);
-        let first = (chosen + 2).saturating_sub(height);
-        draw_rows(rows.iter().skip(first), frame.body, buf);
-        let mut hints = vec![(Action::RuleRevoke, "take back")];
-        if rows.len() > height {
+        let rows = self.rows(state);
+        rows.draw(frame.body, &self.seen, buf);
+        let chosen = self.rules.get(self.selected);
+        let mut hints = Vec::new();
+        if chosen.is_some_and(|rule| rule.revocable) {
+            hints.push((Action::RuleRevoke, "take back"));
+        }
+        if rows.is_longer(frame.body.height) {
             hints.insert(0, (Action::ListDown, "down"));
         }
         footer(state, &hints, Action::ListClose).draw(frame.footer, buf);
         None
     }
 
-    /// The rows with their headings, and which of them is the chosen one.
-    fn rows(&self, state: &State) -> (Vec<Row>, usize) {
+    /// The rules under headings of who wrote them.
+    fn rows(&self, state: &State) -> Listed {
         let theme = &state.theme;
-        let mut rows = Vec::new();
-        let mut chosen = 0;
+        let mut rows = Listed::default();
         if self.rules.is_empty() {
             for text in [
                 "No rule is set and nothing was granted: the mode alone decides.",
                 "`s` and `p` in a permission question grant more; [permission] in the configuration sets rules.",
             ] {
-                rows.push(Row::new().gap(2).fixed(text, theme.dim()));
+                rows.plain(Row::new().gap(2).fixed(text, theme.dim()));
             }
         }
         let mut owner = "";
         for (at, rule) in self.rules.iter().enumerate() {
             if rule.owner != owner {
                 if at > 0 {
-                    rows.push(Row::new());
+                    rows.plain(Row::new());
                 }
-                rows.push(Row::new().gap(2).text(heading(&rule.owner), theme.dim()));
+                rows.plain(Row::new().gap(2).text(heading(&rule.owner), theme.dim()));
                 owner = &rule.owner;
             }
             let selected = at == self.selected;
-            if selected {
-                chosen = rows.len();
-            }
             let row = if selected {
                 Row::new().fixed(theme.glyphs.prompt, theme.accent()).gap(1)
             } else {
@@ -141,9 +150,10 @@ impl PermissionsView {
             } else {
                 "in a file of yours"
             };
-            rows.push(row.right(if selected { note } else { "" }, theme.dim()));
+            let row = row.right(if selected { note } else { "" }, theme.dim());
+            rows.entry(row, at, selected);
         }
-        (rows, chosen)
+        rows
     }
 }
 

@@ -5,9 +5,10 @@
 use ratatui::buffer::Buffer as Cells;
 use ratatui::layout::{Position, Rect};
 
+use super::listed::SeenRows;
 use super::{Frame, Intent, Outcome, draw_field, edit_line, footer, sample};
-use crate::protocol::event::ModelChoice;
-use crate::protocol::{Effort, ModelRef, Op};
+use crate::protocol::event::{ModelChoice, PinChoice};
+use crate::protocol::{Effort, ModelRef, Op, PartId};
 use crate::tui::composer::buffer::Buffer;
 use crate::tui::fuzzy::{self, Hit};
 use crate::tui::input::Key;
@@ -28,6 +29,8 @@ pub enum Kind {
     Other,
     /// Something that opens layers: it stays below them.
     Layers,
+    /// What is pinned and what could be: choosing changes it, and the list stays.
+    Pins,
 }
 
 /// One entry.
@@ -57,6 +60,8 @@ pub struct Picker {
     /// The model in use, and those of the newest sessions.
     model: Option<ModelRef>,
     recent: Vec<ModelRef>,
+    /// Rows of the last frame.
+    seen: SeenRows,
 }
 
 impl Picker {
@@ -74,6 +79,7 @@ impl Picker {
             new_effort: false,
             model: None,
             recent: Vec::new(),
+            seen: SeenRows::default(),
         };
         picker.filter();
         picker
@@ -125,6 +131,34 @@ impl Picker {
             intents: vec![Intent::Theme(name.to_owned())],
         });
         Self::new(Kind::Themes(now.to_owned()), "Themes", entries.collect()).on(now)
+    }
+
+    /// What is pinned and what could be; what is pinned comes first.
+    pub fn pins(pins: &[PinChoice]) -> Self {
+        let mut pins: Vec<&PinChoice> = pins.iter().collect();
+        pins.sort_by_key(|pin| !pin.pinned);
+        Self::new(
+            Kind::Pins,
+            "Pinned: said again after every compaction",
+            pins.into_iter().map(pin_entry).collect(),
+        )
+    }
+
+    /// True if it lists what is pinned.
+    pub fn lists_pins(&self) -> bool {
+        self.kind == Kind::Pins
+    }
+
+    /// Pins changed; every entry keeps its place, so that the choice stays under the eye.
+    pub fn pins_came(&mut self, pins: &[PinChoice]) {
+        let place = |pin: &&PinChoice| {
+            let is = |entry: &Entry| part_of(entry) == Some(pin.part);
+            self.entries.iter().position(is).unwrap_or(usize::MAX)
+        };
+        let mut pins: Vec<&PinChoice> = pins.iter().collect();
+        pins.sort_by_key(place);
+        self.entries = pins.into_iter().map(pin_entry).collect();
+        self.filter();
     }
 
     /// The theme to go back to if nothing is chosen.
@@ -199,6 +233,15 @@ impl Picker {
         self.entries.get(self.hits.get(self.selected)?.index)
     }
 
+    /// Chooses what a row shows; none if it shows nothing. A theme is tried on.
+    pub fn click(&mut self, row: u16) -> Option<Vec<Intent>> {
+        self.selected = self.seen.at(row)?;
+        Some(match (&self.kind, self.chosen()) {
+            (Kind::Themes(_), Some(entry)) => entry.intents.clone(),
+            _ => Vec::new(),
+        })
+    }
+
     /// A key.
     pub fn key(&mut self, key: Key, keys: &Keymap) -> Outcome {
         let contexts: &[Context] = match self.kind {
@@ -231,7 +274,9 @@ impl Picker {
     fn accept(&self) -> Outcome {
         match self.chosen() {
             Some(entry) if entry.intents.is_empty() => Outcome::Consumed,
-            Some(entry) if self.kind == Kind::Layers => Outcome::Emit(entry.intents.clone()),
+            Some(entry) if matches!(self.kind, Kind::Layers | Kind::Pins) => {
+                Outcome::Emit(entry.intents.clone())
+            }
             Some(entry) => {
                 let mut intents = entry.intents.clone();
                 if self.new_effort {
@@ -276,7 +321,13 @@ impl Picker {
             list
         };
         self.draw_list(state, list, buf);
-        let mut hints = vec![(Action::ListAccept, "choose")];
+        let pinned = self.kind == Kind::Pins && self.chosen().is_some_and(is_pinned);
+        let does = match self.kind {
+            Kind::Pins if pinned => "unpin",
+            Kind::Pins => "pin",
+            _ => "choose",
+        };
+        let mut hints = vec![(Action::ListAccept, does)];
         if self.hits.len() > usize::from(list.height) {
             hints.insert(0, (Action::ListDown, "down"));
         }
@@ -291,6 +342,7 @@ impl Picker {
         let theme = &state.theme;
         let height = usize::from(list.height);
         let first = (self.selected + 1).saturating_sub(height.max(1));
+        self.seen.begin();
         if self.hits.is_empty() {
             let text = if self.waiting {
                 "looking"
@@ -322,6 +374,7 @@ impl Picker {
             };
             let row = row.marked(&entry.label, &hit.marks, style, theme.reverse());
             let y = list.y + (at - first) as u16;
+            self.seen.shows(y, at);
             row.right(&entry.detail, theme.dim()).draw(
                 Rect {
                     y,
@@ -332,6 +385,32 @@ impl Picker {
             );
         }
     }
+}
+
+/// `fix the parser                                   prompt     12 tok   pinned`
+fn pin_entry(pin: &PinChoice) -> Entry {
+    let stands = if pin.pinned { "pinned" } else { "" };
+    let tokens = numbers::tokens(pin.tokens, false);
+    let (part, on) = (pin.part, !pin.pinned);
+    Entry {
+        label: pin.name.clone(),
+        detail: format!("{:<6} {tokens:>7} tok   {stands:<6}", pin.kind),
+        intents: vec![Intent::Op(Op::Pin { part, on }), Intent::Op(Op::Pins)],
+    }
+}
+
+/// The part that an entry pins or unpins.
+fn part_of(entry: &Entry) -> Option<PartId> {
+    match entry.intents.first() {
+        Some(Intent::Op(Op::Pin { part, .. })) => Some(*part),
+        _ => None,
+    }
+}
+
+/// True if choosing it unpins.
+fn is_pinned(entry: &Entry) -> bool {
+    let first = entry.intents.first();
+    matches!(first, Some(Intent::Op(Op::Pin { on: false, .. })))
 }
 
 /// A model with window, prices and how it stands, in columns.

@@ -3,7 +3,8 @@
 use ratatui::buffer::Buffer as Cells;
 use ratatui::layout::{Position, Rect};
 
-use super::{Frame, Intent, Outcome, draw_rows, footer};
+use super::listed::{Listed, SeenRows};
+use super::{Frame, Intent, Outcome, footer};
 use crate::protocol::{Op, QueueEdit, QueueItem, QueueKind, QueueState};
 use crate::tui::input::Key;
 use crate::tui::keymap::{Action, Context, Keymap};
@@ -15,6 +16,7 @@ use crate::tui::view::row::Row;
 pub struct QueueView {
     items: Vec<QueueItem>,
     selected: usize,
+    seen: SeenRows,
 }
 
 impl QueueView {
@@ -28,7 +30,13 @@ impl QueueView {
                 .cloned()
                 .collect(),
             selected: 0,
+            seen: SeenRows::default(),
         }
+    }
+
+    /// Chooses what a row shows; true if it shows a message.
+    pub fn click(&mut self, row: u16) -> bool {
+        self.seen.choose(row, &mut self.selected)
     }
 
     /// The choice moves.
@@ -86,9 +94,9 @@ impl QueueView {
             .fixed("Queue", theme.bold())
             .right(paused, theme.amber())
             .draw(frame.title, buf);
-        let mut rows: Vec<Row> = Vec::new();
+        let mut rows = Listed::default();
         if self.items.is_empty() {
-            rows.push(Row::new().gap(2).fixed("Nothing waits.", theme.dim()));
+            rows.plain(Row::new().gap(2).fixed("Nothing waits.", theme.dim()));
         }
         for (at, item) in self.items.iter().enumerate() {
             let selected = at == self.selected;
@@ -112,16 +120,23 @@ impl QueueView {
             } else {
                 theme.default()
             };
-            rows.push(row.fixed(word, theme.dim()).to(14).text(&text, style));
+            let row = row.fixed(word, theme.dim()).to(14).text(&text, style);
+            rows.entry(row, at, selected);
         }
-        draw_rows(rows.iter(), frame.body, buf);
-        let hints = [
-            (Action::ListAccept, "edit"),
-            (Action::QueueDrop, "drop"),
-            (Action::QueueEarlier, "earlier"),
-            (Action::QueueLater, "later"),
-            (Action::QueueResume, "go on"),
-        ];
+        rows.draw(frame.body, &self.seen, buf);
+        let mut hints = Vec::new();
+        if !self.items.is_empty() {
+            hints.extend([(Action::ListAccept, "edit"), (Action::QueueDrop, "drop")]);
+        }
+        if self.items.len() > 1 {
+            hints.extend([
+                (Action::QueueEarlier, "earlier"),
+                (Action::QueueLater, "later"),
+            ]);
+        }
+        if state.queue.paused {
+            hints.push((Action::QueueResume, "go on"));
+        }
         footer(state, &hints, Action::ListClose).draw(frame.footer, buf);
         None
     }

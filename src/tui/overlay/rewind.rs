@@ -9,6 +9,7 @@ use std::collections::HashMap;
 use ratatui::buffer::Buffer as Cells;
 use ratatui::layout::{Position, Rect};
 
+use super::listed::SeenRows;
 use super::picker::{Entry, Kind, Picker};
 use super::{Frame, Intent, Outcome, Overlay, footer};
 use crate::protocol::{MessageId, Millis, Op, TreeTurn};
@@ -44,6 +45,7 @@ pub struct Rewind {
     turns: Vec<TreeTurn>,
     lines: Vec<Line>,
     selected: usize,
+    seen: SeenRows,
 }
 
 impl Rewind {
@@ -55,7 +57,13 @@ impl Rewind {
             selected: last.unwrap_or(lines.len().saturating_sub(1)),
             turns,
             lines,
+            seen: SeenRows::default(),
         }
+    }
+
+    /// Chooses what a row shows; true if it shows a turn.
+    pub fn click(&mut self, row: u16) -> bool {
+        self.seen.choose(row, &mut self.selected)
     }
 
     /// True if there is nothing to go to.
@@ -147,6 +155,10 @@ impl Rewind {
             .map(|at| self.row(state, at, (area.width, now)))
             .collect();
         super::draw_rows(rows.iter(), frame.body, buf);
+        self.seen.begin();
+        for (at, y) in (first..self.lines.len()).take(room).zip(frame.body.y..) {
+            self.seen.shows(y, at);
+        }
         if below > 0 {
             let y = frame.body.y + rows.len() as u16 + 1;
             let rule = theme.glyphs.free.repeat(usize::from(frame.body.width));

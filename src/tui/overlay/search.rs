@@ -5,6 +5,7 @@
 use ratatui::buffer::Buffer as Cells;
 use ratatui::layout::{Position, Rect};
 
+use super::listed::{Listed, SeenRows};
 use super::{Frame, Intent, Outcome, draw_field, edit_line, footer};
 use crate::protocol::{Millis, Op, Role, SearchHit};
 use crate::tui::composer::buffer::Buffer;
@@ -27,6 +28,7 @@ pub struct SearchView {
     waiting: bool,
     generation: u64,
     selected: usize,
+    seen: SeenRows,
 }
 
 impl SearchView {
@@ -69,6 +71,11 @@ impl SearchView {
     pub fn step(&mut self, delta: isize) {
         let last = self.hits.len().saturating_sub(1);
         self.selected = self.selected.saturating_add_signed(delta).min(last);
+    }
+
+    /// Chooses what a row shows; true if it shows a place.
+    pub fn click(&mut self, row: u16) -> bool {
+        self.seen.choose(row, &mut self.selected)
     }
 
     /// Pasted text joins the words; gives what to ask for.
@@ -146,9 +153,7 @@ impl SearchView {
             height: frame.body.height.saturating_sub(2),
             ..frame.body
         };
-        let (rows, chosen) = self.rows(state, now);
-        let first = (chosen + 2).saturating_sub(usize::from(list.height));
-        super::draw_rows(rows.iter().skip(first), list, buf);
+        self.rows(state, now).draw(list, &self.seen, buf);
         let hints = [
             (Action::ListAccept, "go there"),
             (Action::SearchScope, "scope"),
@@ -157,11 +162,10 @@ impl SearchView {
         cursor
     }
 
-    /// The hits under their sessions, and the row of the chosen one.
-    fn rows(&self, state: &State, now: Millis) -> (Vec<Row>, usize) {
+    /// The hits under their sessions.
+    fn rows(&self, state: &State, now: Millis) -> Listed {
         let theme = &state.theme;
-        let mut rows = Vec::new();
-        let mut chosen = 0;
+        let mut rows = Listed::default();
         if self.hits.is_empty() {
             let short = self.words.text().trim().chars().count() < LETTERS;
             let text = match (self.waiting, short) {
@@ -169,13 +173,13 @@ impl SearchView {
                 (_, true) => "words that were said, called or printed in any session",
                 _ => "nothing says that",
             };
-            return (vec![Row::new().gap(2).fixed(text, theme.dim())], 0);
+            rows.plain(Row::new().gap(2).fixed(text, theme.dim()));
         }
         let mut session = None;
         for (at, hit) in self.hits.iter().enumerate() {
             if session != Some(hit.session) {
                 if session.is_some() {
-                    rows.push(Row::new());
+                    rows.plain(Row::new());
                 }
                 session = Some(hit.session);
                 let mut head = Row::new().gap(2).text(&hit.title, theme.dim());
@@ -184,15 +188,12 @@ impl SearchView {
                         .right(&hit.worktree, theme.dim())
                         .right("   ", theme.dim());
                 }
-                rows.push(head.right(&numbers::when(hit.at, now, &state.zone), theme.dim()));
+                rows.plain(head.right(&numbers::when(hit.at, now, &state.zone), theme.dim()));
             }
             let selected = at == self.selected;
-            if selected {
-                chosen = rows.len();
-            }
-            rows.push(hit_row(state, hit, selected));
+            rows.entry(hit_row(state, hit, selected), at, selected);
         }
-        (rows, chosen)
+        rows
     }
 }
 

@@ -6,6 +6,7 @@
 
 use std::collections::HashMap;
 
+use super::listed::SeenRows;
 use super::{Intent, Outcome, edit_line};
 use crate::protocol::{Message, NoticeLevel, Op, Part, SearchHit, SessionId, SessionSummary};
 use crate::tui::composer::buffer::Buffer;
@@ -72,6 +73,8 @@ pub struct SessionList {
     /// What the agent found for the query: the newest prompt of each session that matches.
     prompts: HashMap<SessionId, SearchHit>,
     generation: u64,
+    /// Rows of the last frame.
+    pub(super) seen: SeenRows,
 }
 
 impl SessionList {
@@ -263,6 +266,17 @@ impl SessionList {
                 .rem_euclid(count)
                 .cast_unsigned();
         }
+    }
+
+    /// Chooses what a row shows; none if it shows no session. Its preview is asked for.
+    pub fn click(&mut self, row: u16) -> Option<Vec<Intent>> {
+        let at = self.seen.at(row)?;
+        if !matches!(self.asking, Asking::Nothing) {
+            return None;
+        }
+        self.selected = at;
+        self.said = None;
+        Some(self.wants().map(Intent::Op).into_iter().collect())
     }
 
     /// Pasted text joins what is written; gives what to ask for.

@@ -78,7 +78,7 @@ impl Screen {
             return Ok(None);
         }
         let drawn = view::draw(state, self.painter.canvas(), now);
-        state.transcript_area = drawn.transcript;
+        state.spots = drawn.spots;
         let title = state.title();
         if title != self.title {
             self.painter
@@ -95,7 +95,7 @@ impl Screen {
         Ok([drawn.next, rests].into_iter().flatten().min())
     }
 
-    /// Bytes that ride behind the next frame.
+    /// Bytes that go along in the next frame.
     pub(super) fn also(&mut self, bytes: &str) {
         self.painter.also(bytes.as_bytes());
     }

@@ -181,7 +181,13 @@ impl OpenAsk {
     pub fn choices(&self) -> Vec<Choice> {
         match &self.ask.body {
             AskBody::Permission { .. } => self.permission_choices(),
-            AskBody::DoomLoop { tool, subject, .. } => loop_choices(&loop_subject(tool, subject)),
+            AskBody::DoomLoop {
+                tool,
+                subject,
+                again,
+                limit,
+                ..
+            } => loop_choices(&loop_subject(tool, subject), (*again, *limit)),
             AskBody::Budget { .. } => vec![
                 choice(
                     Action::AskOnce,
@@ -268,7 +274,17 @@ pub fn loop_subject(tool: &str, subject: &str) -> String {
     }
 }
 
-fn loop_choices(subject: &str) -> Vec<Choice> {
+/// The figures are the settings' own; 0 where an older question does not say them.
+fn loop_choices(subject: &str, (again, limit): (u32, u32)) -> Vec<Choice> {
+    let once_more = match again {
+        0 => "run it once more".to_owned(),
+        1 => "run it once more, ask again at the next repeat".to_owned(),
+        again => format!("run it once more, ask again after {again} repeats"),
+    };
+    let limit = match limit {
+        0 => String::new(),
+        limit => format!(", hard limit {limit}"),
+    };
     let first = subject.lines().next().unwrap_or_default();
     let always = Answer::Always {
         scope: GrantScope::Session,
@@ -278,7 +294,7 @@ fn loop_choices(subject: &str) -> Vec<Choice> {
         (
             Action::LoopContinue,
             "Continue",
-            "run it once more, ask again after 3 repeats".to_owned(),
+            once_more,
             Pick::Answer(Answer::Once),
         ),
         (
@@ -296,7 +312,7 @@ fn loop_choices(subject: &str) -> Vec<Choice> {
         (
             Action::LoopAlways,
             "Always allow",
-            format!("this session, only `{first}`, hard limit 20"),
+            format!("this session, only `{first}`{limit}"),
             Pick::Answer(always),
         ),
     ];

@@ -11,7 +11,6 @@ use std::collections::BTreeMap;
 
 use jiff::tz::TimeZone;
 use ratatui::buffer::Buffer;
-use ratatui::layout::Rect;
 use ratatui::style::Modifier;
 
 use asks::Asks;
@@ -27,6 +26,7 @@ use super::picture::way::Facts;
 use super::term::gallery::Seen;
 use super::theme::{ColourDepth, Glyphs, Theme, ThemeChoice};
 use super::transcript::Transcript;
+use super::view::Spots;
 use crate::config::used::UiSettings;
 use crate::protocol::event::Place;
 use crate::protocol::{
@@ -146,6 +146,8 @@ pub struct KeyTimes {
     pub escape: Option<Millis>,
     /// The last ctrl+c or ctrl+d that found nothing to do.
     pub quit: Option<Millis>,
+    /// A click that folds unless another one follows: when, and the number of its cell.
+    pub fold: Option<(Millis, u64)>,
     /// When a key closed the last overlay.
     pub closed: Option<Millis>,
 }
@@ -169,8 +171,8 @@ pub struct State {
     pub zone: TimeZone,
     /// The conversation.
     pub transcript: Transcript,
-    /// Where it was drawn last, for the mouse.
-    pub transcript_area: Rect,
+    /// Where things were drawn last, for the mouse.
+    pub spots: Spots,
     /// Where the user writes.
     pub composer: Composer,
     /// Overlays, the topmost last.
@@ -231,7 +233,7 @@ impl State {
             themes: Vec::new(),
             zone: TimeZone::UTC,
             transcript: Transcript::new(),
-            transcript_area: Rect::default(),
+            spots: Spots::default(),
             composer: Composer::default(),
             overlays: Vec::new(),
             subagents: subagents::Subagents::default(),
@@ -390,7 +392,8 @@ impl State {
     /// When something changes by itself, besides what is drawn: a held Enter, a passing sentence.
     pub fn deadline(&self) -> Option<Millis> {
         let flash = self.flash.as_ref().map(|flash| flash.until);
-        [self.composer.burst.deadline(), flash]
+        let fold = self.times.fold.map(|(at, _)| at);
+        [self.composer.burst.deadline(), flash, fold]
             .into_iter()
             .flatten()
             .min()

@@ -1,7 +1,7 @@
 //! The session's subagents, and the one whose transcript is open. Plain data; `update::subagents`
 //! changes what is open.
 
-use crate::protocol::{Event, Millis, Part, PartBody, Phase, SessionId, Status, TurnEnd};
+use crate::protocol::{Event, Millis, Part, PartBody, PartId, Phase, SessionId, Status, TurnEnd};
 use crate::tui::transcript::Transcript;
 
 /// A subagent that the session has started.
@@ -9,6 +9,8 @@ use crate::tui::transcript::Transcript;
 pub struct Known {
     /// Its session.
     pub session: SessionId,
+    /// The call that it works for.
+    pub call: PartId,
     /// What it was asked, in a few words.
     pub title: String,
     /// Its agent.
@@ -81,6 +83,7 @@ impl Subagents {
         };
         self.known.push(Known {
             session,
+            call: part.id,
             title: word(tool.state.input(), "description"),
             agent: word(Some(metadata), "agent"),
             at_work,

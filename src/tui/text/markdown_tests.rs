@@ -41,9 +41,47 @@ fn lists_hang_nest_and_count() {
     assert_eq!(shown("- a\n\n- b\n", 20), "• a\n\n• b\n");
     assert_eq!(
         shown("- [x] done\n- [ ] open\n-", 20),
-        "• ☑ done\n• ☐ open\n•\n"
+        "☑ done\n☐ open\n•\n"
     );
     assert_eq!(shown("- a\n\n  more\n- b", 20), "• a\n\n  more\n\n• b\n");
+}
+
+#[test]
+fn a_numbered_task_keeps_its_number() {
+    assert_eq!(
+        shown("1. [x] done\n2. [ ] open", 20),
+        "1. ☑ done\n2. ☐ open\n"
+    );
+}
+
+#[test]
+fn a_broken_line_of_code_says_that_it_goes_on_and_is_copied_whole() {
+    let text = "```\nlet very = long;\nb\n```\n";
+    assert_eq!(shown(text, 12), "  let very =\n↳  long;\n  b\n");
+    let theme = Theme::new(ThemeChoice::Dark, ColourDepth::Ansi16, None);
+    let page = Page {
+        theme: &theme,
+        highlights: &Highlights::default(),
+        links: None,
+        left: 0,
+        measure: 12,
+        room: 12,
+    };
+    for nested in [
+        text.to_owned(),
+        format!("> {}", text.trim_end().replace('\n', "\n> ")),
+    ] {
+        let mut copied = crate::tui::scroll::select::Copied::default();
+        for row in rows(&nested, &page) {
+            copied.row(&row, 0..usize::MAX);
+        }
+        let copied = copied.text();
+        assert!(!copied.contains('↳'), "{copied:?}");
+        assert!(
+            copied.replace("│ ", "").contains("let very = long;"),
+            "{copied:?}"
+        );
+    }
 }
 
 #[test]

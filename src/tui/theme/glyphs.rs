@@ -26,6 +26,8 @@ pub struct Glyphs {
     pub bar: &'static str,
     /// In place of hidden lines.
     pub hidden: &'static str,
+    /// Before the rest of a line of code that was broken at the edge.
+    pub goes_on: &'static str,
     /// Needs the user.
     pub ask: &'static str,
     /// Warns.
@@ -76,6 +78,32 @@ pub struct Glyphs {
     pub spinner: &'static [&'static str],
 }
 
+/// What stands for a sign of words (quotes, arrows of keys, a cut) where only ASCII can be shown; none
+/// if the sign may stay.
+pub fn in_ascii(symbol: &str) -> Option<&'static str> {
+    let sign = match symbol {
+        "…" => "~",
+        "“" | "”" | "„" => "\"",
+        "‘" | "’" => "'",
+        "←" => "<",
+        "→" => ">",
+        "↑" => "^",
+        "↓" | "▾" => "v",
+        "▸" => ">",
+        "·" | "•" => ".",
+        "–" | "—" | "−" => "-",
+        "×" => "x",
+        "│" | "┃" | "┊" | "╎" => "|",
+        "─" | "━" => "-",
+        "┌" | "┐" | "└" | "┘" | "├" | "┤" | "┬" | "┴" | "┼" => "+",
+        "▁" | "▂" | "▃" => ".",
+        "▄" | "▅" | "▆" => "o",
+        "▇" | "█" => "#",
+        _ => return None,
+    };
+    Some(sign)
+}
+
 impl Glyphs {
     /// For terminals that can.
     pub const UNICODE: Self = Self {
@@ -89,6 +117,7 @@ impl Glyphs {
         compact: "⌁",
         bar: "│",
         hidden: "┊",
+        goes_on: "↳",
         ask: "?",
         warn: "!",
         dot: "·",
@@ -127,6 +156,7 @@ impl Glyphs {
         compact: "~",
         bar: "|",
         hidden: ":",
+        goes_on: "\\",
         ask: "?",
         warn: "!",
         dot: "|",
@@ -180,6 +210,7 @@ mod tests {
             set.compact,
             set.bar,
             set.hidden,
+            set.goes_on,
             set.ask,
             set.warn,
             set.dot,

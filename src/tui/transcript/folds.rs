@@ -30,6 +30,17 @@ impl Transcript {
         self.cell_at(row).is_some_and(|at| self.toggle(at))
     }
 
+    /// The number of the cell at a row of the last area: it stays the same whatever moves.
+    pub fn cell_number_at(&self, row: u16) -> Option<u64> {
+        Some(self.list.get(self.cell_at(row)?)?.id)
+    }
+
+    /// Folds or unfolds a cell by its number; true if it did.
+    pub fn toggle_fold_of(&mut self, number: u64) -> bool {
+        let at = self.list.index(number);
+        at.is_some_and(|at| self.toggle(at))
+    }
+
     /// Unfolds what hides most plainly on screen, or folds it again; true if there is such a cell.
     pub fn toggle_fold_last(&mut self) -> bool {
         let cells = self.cells_on_screen();

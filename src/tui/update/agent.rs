@@ -8,12 +8,15 @@ use super::super::overlay::diff::DiffView;
 use super::super::overlay::inspector::Inspector;
 use super::super::overlay::pager::Pager;
 use super::super::overlay::permissions::PermissionsView;
+use super::super::overlay::picker::Picker;
 use super::super::overlay::rewind::Rewind;
+use super::super::overlay::spending::SpendingView;
 use super::super::overlay::undo::UndoView;
 use super::super::state::plan::Plan;
 use super::super::state::subagents::Subagents;
 use super::super::state::{First, Session, State};
 use super::Effect;
+use crate::protocol::event::PinChoice;
 use crate::protocol::{
     AskBody, DiffReport, DiffScope, Event, Message, MessageId, Millis, NoticeLevel, Op, Part,
     PartBody, QueueState, Role, Status, TreeTurn, TurnEnd,
@@ -226,6 +229,11 @@ fn answered(state: &mut State, event: Event, now: Millis) -> Vec<Effect> {
                 .push(Overlay::Pager(Pager::output("Output", &text)));
         }
         Event::Context { report } => show_context(state, &report),
+        Event::Spending(spending) => {
+            let view = Overlay::Spending(Box::new(SpendingView::new(spending)));
+            state.overlays.push(view);
+        }
+        Event::Pins { pins } => show_pins(state, &pins, now),
         Event::Permissions { rules } => match state.overlays.last_mut() {
             Some(Overlay::Permissions(view)) => view.show(rules),
             _ => state
@@ -256,6 +264,17 @@ fn answered(state: &mut State, event: Event, now: Millis) -> Vec<Effect> {
 fn wanted(state: &mut State) -> Vec<Effect> {
     let op = state.overlays.last_mut().and_then(Overlay::wants);
     op.map(Effect::Op).into_iter().collect()
+}
+
+fn show_pins(state: &mut State, pins: &[PinChoice], now: Millis) {
+    match state.overlays.last_mut() {
+        Some(Overlay::Picker(picker)) if picker.lists_pins() => picker.pins_came(pins),
+        _ if pins.is_empty() => {
+            let text = "There is nothing to pin yet.";
+            state.say(NoticeLevel::Info, text, now);
+        }
+        _ => state.overlays.push(Overlay::Picker(Picker::pins(pins))),
+    }
 }
 
 fn show_tree(state: &mut State, turns: Vec<TreeTurn>) {

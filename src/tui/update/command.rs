@@ -13,7 +13,7 @@ use super::super::state::State;
 use super::super::text::markdown;
 use super::super::theme::ThemeChoice;
 use super::super::view::numbers;
-use super::Effect;
+use super::{Effect, leaving};
 use crate::protocol::{
     Delivery, DiffScope, Effort, Millis, Mode, ModelRef, NoticeLevel, Op, PromptInput,
 };
@@ -27,12 +27,12 @@ pub(super) fn run(state: &mut State, command: Command, rest: &str, now: Millis) 
     let op = |op| vec![Effect::Op(op)];
     match command {
         Command::Help => show(state, overlay::help(&state.keys)),
-        Command::New => op(Op::NewSession),
+        Command::New => leaving::to(state, Op::NewSession),
         Command::Sessions => {
             state.overlays.push(Overlay::sessions());
             op(Op::ListSessions { all: false })
         }
-        Command::Fork => op(Op::Fork { at: None }),
+        Command::Fork => leaving::to(state, Op::Fork { at: None }),
         Command::Rename if rest.is_empty() => usage(state, "/rename TITLE", now),
         Command::Rename => op(Op::Rename(rest.to_owned())),
         Command::Rewind => rewind(state, now),
@@ -67,7 +67,8 @@ pub(super) fn run(state: &mut State, command: Command, rest: &str, now: Millis) 
                 delivery: Delivery::Guidance,
             })
         }
-        Command::Cost => cost(state, now),
+        Command::Cost => op(Op::Spending),
+        Command::Pin => op(Op::Pins),
         Command::Status => {
             show(
                 state,
@@ -388,21 +389,6 @@ fn theme(state: &mut State, rest: &str, now: Millis) -> Vec<Effect> {
     rest.clone_into(&mut state.theme_name);
     state.restyle();
     Vec::new()
-}
-
-fn cost(state: &mut State, now: Millis) -> Vec<Effect> {
-    let Some(status) = &state.status else {
-        return say(state, "Nothing was asked yet.", now);
-    };
-    let used = numbers::context(status.context.used, status.context.window);
-    let cost = status
-        .cost
-        .map_or_else(|| "cost not known".to_owned(), numbers::money);
-    say(
-        state,
-        &format!("{cost}, context {used}. /context has the rest."),
-        now,
-    )
 }
 
 /// What /status shows, with what is known of the disk.

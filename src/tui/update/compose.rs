@@ -329,7 +329,7 @@ fn to_where_it_stood(state: &mut State) -> Vec<Effect> {
     switch.into_iter().chain([back]).map(Effect::Op).collect()
 }
 
-/// Enter on nothing: what is paused or was cut goes on.
+/// Enter on nothing: what is paused or was cut goes on; else the subagent in view opens.
 fn go_on(state: &mut State) -> Vec<Effect> {
     if state.queue.paused && !state.queue.follow_ups.is_empty() {
         return vec![Effect::Op(Op::Queue(QueueEdit::Resume))];
@@ -338,7 +338,7 @@ fn go_on(state: &mut State) -> Vec<Effect> {
         state.session.cut = false;
         return vec![Effect::Op(Op::Continue)];
     }
-    Vec::new()
+    super::subagents::open_in_view(state)
 }
 
 /// A `\` before the cursor makes Enter a line break.

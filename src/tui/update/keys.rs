@@ -28,6 +28,9 @@ const QUIT_MS: Millis = 2_000;
 pub(super) fn key(state: &mut State, key: Key, now: Millis) -> Vec<Effect> {
     // An Enter that was held back is decided by what follows it: text makes it a line break.
     let mut effects = Vec::new();
+    if key.text().is_none() && key.code != Code::Enter && state.composer.fold_burst(now, true) {
+        effects.extend(compose::changed(state));
+    }
     if key.text().is_none() && key.code != Code::Enter && state.composer.burst.due(now, true) {
         effects.extend(enter(state, now));
     }
@@ -59,6 +62,11 @@ fn routed(state: &mut State, key: Key, now: Millis) -> Vec<Effect> {
     }
     let contexts = contexts(state);
     match state.keys.action(&contexts, key) {
+        // The paste that it follows becomes one thing first.
+        Some(Action::Submit | Action::PopupRun) if state.composer.burst.is_over(now) => {
+            state.composer.fold_burst(now, true);
+            enter(state, now)
+        }
         Some(Action::Submit | Action::PopupRun) => match state.composer.burst.enter(now) {
             Enter::Act => enter(state, now),
             Enter::Break => compose::typed(state, "\n", now),
@@ -125,7 +133,8 @@ fn text(state: &mut State, key: Key, now: Millis) -> Vec<Effect> {
         state.overlays.push(overlay::help(&state.keys));
         return compose::knows(state, "?");
     }
-    if state.composer.burst.typed(now) {
+    let cursor = state.composer.buffer.cursor();
+    if state.composer.burst.typed(now, cursor) {
         compose::typed(state, "\n", now);
     }
     compose::typed(state, c.encode_utf8(&mut [0; 4]), now)

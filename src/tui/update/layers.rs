@@ -5,7 +5,7 @@ use super::super::input::Key;
 use super::super::keymap::{Action, Context, Keymap};
 use super::super::overlay::{Intent, Outcome, Overlay};
 use super::super::state::{Editing, State};
-use super::{Effect, compose, subagents};
+use super::{Effect, compose, leaving, subagents};
 use crate::protocol::{Millis, NoticeLevel, Op};
 
 /// A key for the topmost overlay.
@@ -34,6 +34,21 @@ fn to_top(state: &mut State, key: Key, now: Millis) -> Vec<Effect> {
     }
 }
 
+/// A click in the topmost overlay: it chooses a row, twice does what the list's Enter does.
+pub(super) fn click(state: &mut State, row: u16, twice: bool, now: Millis) -> Vec<Effect> {
+    let Some(top) = state.overlays.last_mut() else {
+        return Vec::new();
+    };
+    let Some(intents) = top.click(row) else {
+        return Vec::new();
+    };
+    let mut effects = perform(state, intents, now);
+    if let Some(accept) = state.keys.first(Action::ListAccept).filter(|_| twice) {
+        effects.extend(key(state, accept, now));
+    }
+    effects
+}
+
 fn closed(state: &mut State, intents: Vec<Intent>, now: Millis) -> Vec<Effect> {
     if let Some(Overlay::Picker(picker)) = state.overlays.pop()
         && let Some(theme) = picker.theme_before()
@@ -59,8 +74,18 @@ fn perform(state: &mut State, intents: Vec<Intent>, now: Millis) -> Vec<Effect> 
                     let text = format!("The hunk of {path} is taken back; /redo brings it again.");
                     state.say(NoticeLevel::Info, text, now);
                 }
-                effects.push(Effect::Op(op));
+                if let Op::Pin { on, .. } = op {
+                    let text = if on {
+                        "Pinned: every compaction keeps it."
+                    } else {
+                        "No longer pinned."
+                    };
+                    state.say(NoticeLevel::Info, text, now);
+                }
+                effects.extend(leaving::to(state, op));
             }
+            Intent::Leave(op) => effects.push(Effect::Op(op)),
+            Intent::Stay => {}
             Intent::Copy(text) => effects.push(Effect::Copy(text)),
             Intent::Compose(text) => {
                 state.composer.set(&text);

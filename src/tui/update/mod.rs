@@ -9,6 +9,7 @@ mod command;
 mod compose;
 mod keys;
 mod layers;
+mod leaving;
 mod mouse;
 mod subagents;
 
@@ -223,8 +224,15 @@ fn tick(state: &mut State, now: Millis) -> Vec<Effect> {
     if state.flash.as_ref().is_some_and(|flash| now >= flash.until) {
         state.flash = None;
     }
+    if let Some((_, cell)) = state.times.fold.filter(|(at, _)| now >= *at) {
+        state.times.fold = None;
+        state.transcript.toggle_fold_of(cell);
+    }
     if state.composer.burst.due(now, false) {
         return keys::enter(state, now);
+    }
+    if state.composer.fold_burst(now, false) {
+        return compose::changed(state);
     }
     Vec::new()
 }

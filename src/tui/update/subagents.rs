@@ -30,6 +30,17 @@ pub(super) fn open(state: &mut State, now: Millis) -> Vec<Effect> {
     }
 }
 
+/// Opens the subagent whose call is selected or the lowest on screen; nothing if there is none.
+pub(super) fn open_in_view(state: &mut State) -> Vec<Effect> {
+    let call = state.transcript.task_in_view();
+    let known = state.subagents.known.iter();
+    let session = known
+        .filter(|known| Some(known.call) == call)
+        .map(|known| known.session)
+        .next_back();
+    session.map_or_else(Vec::new, |session| watch(state, session))
+}
+
 /// Those at work first, then the newest.
 fn entries(known: &[Known]) -> Vec<Entry> {
     let mut sorted: Vec<&Known> = known.iter().rev().collect();

@@ -233,13 +233,15 @@ pub fn sheet(state: &State, open: &OpenAsk, width: usize) -> Sheet {
 
 fn heading(state: &State, open: &OpenAsk) -> Row {
     let theme = &state.theme;
+    let every = match &open.ask.body {
+        AskBody::DoomLoop { again: 0, .. } => String::new(),
+        AskBody::DoomLoop { again: 1, .. } => "asked at every repeat".to_owned(),
+        AskBody::DoomLoop { again, .. } => format!("asked once per {again} repeats"),
+        _ => String::new(),
+    };
     let (glyph, text, right) = match &open.ask.body {
         AskBody::Permission { heading, .. } => (theme.glyphs.ask, heading.as_str(), ""),
-        AskBody::DoomLoop { .. } => (
-            theme.glyphs.warn,
-            "Looks like a loop",
-            "asked once per 3 repeats",
-        ),
+        AskBody::DoomLoop { .. } => (theme.glyphs.warn, "Looks like a loop", every.as_str()),
         AskBody::Budget { .. } => (theme.glyphs.warn, "A limit is reached", ""),
         AskBody::Question { .. } => (theme.glyphs.ask, "A question for you", ""),
     };

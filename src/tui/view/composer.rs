@@ -72,6 +72,21 @@ pub fn draw(state: &State, area: Rect, buf: &mut Cells) -> Option<Position> {
     Some(Position::new(x as u16, area.y + row))
 }
 
+/// The byte of the text that a column and row of the composer's place show; the nearest one.
+pub fn byte_at(state: &State, (col, row): (u16, u16), height: u16) -> usize {
+    let window = window(state, height);
+    let at = (window.above + usize::from(row)).min(window.rows.len().saturating_sub(1));
+    let Some(line) = window.rows.get(at) else {
+        return 0;
+    };
+    // The sign and its blank stand before the text; of a shell command the sign is its first letter.
+    let shell = usize::from(state.composer.is_shell() && at == 0);
+    let col = (usize::from(col) + shell).saturating_sub(2);
+    let before = line.cells.iter().take_while(|(_, column)| *column <= col);
+    let found = before.last().or(line.cells.first());
+    found.map_or(line.range.end, |(byte, _)| *byte)
+}
+
 /// What of the text is on screen.
 struct Window {
     rows: Vec<Line>,
@@ -190,7 +205,7 @@ pub fn popup_rows(state: &State) -> Vec<Row> {
         return vec![Row::new().gap(2).fixed(text, theme.dim())];
     }
     let count = popup.items.len();
-    let first = (popup.selected + 1).saturating_sub(ROWS);
+    let first = popup.first();
     let mut rows: Vec<Row> = (first..count.min(first + ROWS))
         .map(|at| popup_row(state, popup, at))
         .collect();

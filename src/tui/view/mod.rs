@@ -18,6 +18,7 @@ use self::row::Row;
 use super::keymap::Action;
 use super::overlay::{Overlay, subagent};
 use super::state::State;
+use super::theme::glyphs::{self, Glyphs};
 use super::transcript::Look;
 use crate::protocol::{Millis, Phase};
 
@@ -29,10 +30,23 @@ pub const SPIN_MS: Millis = 125;
 pub struct Drawn {
     /// Where the real cursor stands; none to hide it.
     pub cursor: Option<Position>,
-    /// Where the transcript was drawn, for the mouse.
-    pub transcript: Rect,
+    /// Where things were drawn, for the mouse.
+    pub spots: Spots,
     /// When the screen changes by itself: the next spinner frame or second.
     pub next: Option<Millis>,
+}
+
+/// Where things stand that a click can mean, as of the last frame; empty for what was not drawn.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Spots {
+    /// The conversation.
+    pub transcript: Rect,
+    /// `↓ Back to bottom`.
+    pub pill: Rect,
+    /// The list above the composer.
+    pub popup: Rect,
+    /// The composer's text, its sign included.
+    pub composer: Rect,
 }
 
 /// Rows from the top: transcript, blank, status, blank and queue, list, hairline, composer, footer.
@@ -104,11 +118,18 @@ pub fn draw(state: &mut State, buf: &mut Buffer, now: Millis) -> Drawn {
         popup: popup.len() as u16,
     };
     let places = arrange(area, &wants);
-    let mut drawn = Drawn {
+    let mut drawn = Drawn::default();
+    let (animating, pill) = transcript(state, places.transcript, buf, now);
+    drawn.spots = Spots {
         transcript: places.transcript,
-        ..Drawn::default()
+        pill,
+        popup: places.popup,
+        composer: if sheet.is_some() {
+            Rect::default()
+        } else {
+            inset(places.bottom, margin)
+        },
     };
-    let animating = transcript(state, places.transcript, buf, now);
     rows(&queue, inset(places.queue, margin), buf);
     rows(&popup, inset(places.popup, margin), buf);
     if let (Some(row), Some(at)) = (&status, places.status) {
@@ -148,6 +169,13 @@ pub fn draw(state: &mut State, buf: &mut Buffer, now: Millis) -> Drawn {
             drawn.cursor = top.draw(state, area, buf, now);
         }
         over_overlay(state, area, margin, buf);
+    }
+    if state.theme.glyphs == Glyphs::ASCII {
+        for cell in &mut buf.content {
+            if let Some(sign) = glyphs::in_ascii(cell.symbol()) {
+                cell.set_symbol(sign);
+            }
+        }
     }
     drawn.next = next_tick(state, animating, now);
     drawn
@@ -258,10 +286,12 @@ pub fn clear(area: Rect, buf: &mut Buffer) {
     }
 }
 
-/// The conversation, or the start screen; true if something in it moves.
-fn transcript(state: &mut State, area: Rect, buf: &mut Buffer, now: Millis) -> bool {
+/// The conversation, or the start screen; true if something in it moves, and where the way back to
+/// the newest row is shown.
+fn transcript(state: &mut State, area: Rect, buf: &mut Buffer, now: Millis) -> (bool, Rect) {
+    let none = Rect::default();
     if area.is_empty() {
-        return false;
+        return (false, none);
     }
     if !state.has_begun() {
         let margin = if state.is_narrow() { 0 } else { 4 };
@@ -279,7 +309,7 @@ fn transcript(state: &mut State, area: Rect, buf: &mut Buffer, now: Millis) -> b
             },
             buf,
         );
-        return false;
+        return (false, none);
     }
     let unfold_key = state.keys.key(Action::Unfold);
     let output_key = state.keys.key(Action::ShowOutput);
@@ -292,6 +322,7 @@ fn transcript(state: &mut State, area: Rect, buf: &mut Buffer, now: Millis) -> b
         output_key: &output_key,
     };
     let rendered = state.transcript.render(area, buf, &look);
+    let mut pill = none;
     if !rendered.at_bottom {
         let theme = &state.theme;
         let mut row = Row::new()
@@ -305,20 +336,15 @@ fn transcript(state: &mut State, area: Rect, buf: &mut Buffer, now: Millis) -> b
         let margin = if state.is_narrow() { 0 } else { 2 };
         // Its place is the blank row under the conversation.
         if area.bottom() < buf.area.bottom() {
-            row.draw(
-                inset(
-                    Rect {
-                        y: area.bottom(),
-                        height: 1,
-                        ..area
-                    },
-                    margin,
-                ),
-                buf,
-            );
+            pill = Rect {
+                y: area.bottom(),
+                height: 1,
+                ..area
+            };
+            row.draw(inset(pill, margin), buf);
         }
     }
-    rendered.animating
+    (rendered.animating, pill)
 }
 
 /// True if the status row changes with time.

@@ -39,6 +39,16 @@ impl Row {
         self
     }
 
+    /// Text cut to so many columns, with a mark.
+    pub fn cut(self, text: &str, columns: usize, style: Style) -> Self {
+        let safe = Safe::strip(text);
+        if safe.as_str().width() <= columns {
+            return self.safe(safe, style);
+        }
+        let kept = fit(safe.as_str(), columns.saturating_sub(1));
+        self.text(kept, style).fixed("…", style)
+    }
+
     /// Text that is safe already.
     pub fn safe(mut self, text: Safe, style: Style) -> Self {
         self.left.push((text, style));

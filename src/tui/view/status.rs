@@ -173,10 +173,8 @@ fn working(state: &State, status: &Status, phase: &Phase, now: Millis) -> Row {
             .map(|(text, at)| (text.to_owned(), format!("{at}/{}", plan.items.len())))
     });
     let (what, progress) = step.unwrap_or_else(|| {
-        let command = matches!(phase, Phase::Tools).then(|| state.transcript.running());
-        let named = command
-            .flatten()
-            .map(|command| format!("Running {}", shortened(command.as_str(), 40)));
+        let runs = matches!(phase, Phase::Tools).then(|| state.transcript.running());
+        let named = runs.flatten().map(|runs| shortened(runs.as_str(), 48));
         let what = named.unwrap_or_else(|| doing(phase).to_owned());
         (what, String::new())
     });
@@ -322,6 +320,10 @@ fn queued(state: &State, item: &QueueItem, place: (bool, bool, usize)) -> Row {
 /// The hairline above the composer: used, pruned, free, and where compaction starts.
 pub fn context_line(state: &State, gauge: ContextGauge, area: Rect, buf: &mut Buffer) {
     let theme = &state.theme;
+    let area = area.intersection(buf.area);
+    if area.is_empty() {
+        return;
+    }
     let width = u64::from(area.width);
     let share = |tokens: u64| {
         let rounded = (tokens * width + gauge.window / 2).checked_div(gauge.window);

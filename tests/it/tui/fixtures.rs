@@ -417,6 +417,8 @@ pub(super) fn doom_loop() -> AskBody {
         input: json!({"command": "cargo test -p pager resize"}),
         repeats: 4,
         cycle: 1,
+        again: 3,
+        limit: 20,
         facts: vec![
             fact("same call", "4 times in a row, identical arguments"),
             fact("same result", "3 of 3: exit 101, identical output"),

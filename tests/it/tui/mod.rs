@@ -8,13 +8,19 @@
 
 mod asks;
 mod bytes;
+mod clicks;
+mod everything;
 mod fixtures;
 mod frames;
 mod keys;
 mod lists;
+mod modes;
+mod never_lost;
+mod pastes;
 mod reading;
 mod reports;
 mod sessions;
 mod sizes;
+mod spending;
 mod subagents;
 mod vim;

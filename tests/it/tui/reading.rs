@@ -406,11 +406,18 @@ fn a_loop_of_reads_names_the_call_and_waits_in_its_row() {
             input: json!({"path": "src/main.rs"}),
             repeats: 4,
             cycle: 1,
+            again: 2,
+            limit: 7,
             facts: Vec::new(),
         },
     );
     let screen = world.tui.screen();
-    assert!(screen.contains("only `read src/main.rs`"), "{screen}");
+    assert!(
+        screen.contains("only `read src/main.rs`, hard limit 7"),
+        "{screen}"
+    );
+    assert!(screen.contains("asked once per 2 repeats"), "{screen}");
+    assert!(screen.contains("ask again after 2 repeats"), "{screen}");
     let row = screen
         .lines()
         .find(|row| row.contains("⠿ Waiting for you  read src/main.rs"));

@@ -2,6 +2,8 @@
 
 use dunlin::protocol::event::Phase;
 use dunlin::protocol::{Event, Op, Part, PartBody, Role, SessionId, ToolPart, ToolState, TurnEnd};
+use dunlin::tui::input::{Input, Mouse, MouseKind};
+use dunlin::tui::update::Msg;
 use serde_json::json;
 
 use super::fixtures::{World, info};
@@ -176,4 +178,46 @@ fn without_subagents_it_says_so() {
     world.tui.press("alt+t");
     assert!(world.tui.screen().contains("No subagent has worked"));
     assert_eq!(world.tui.ops(), []);
+}
+
+#[test]
+fn enter_on_an_empty_line_opens_the_subagent_in_view() {
+    let mut world = begun();
+    let (_, first) = at_work(&mut world, "Look at files");
+    let (_, second) = at_work(&mut world, "Look at tests");
+    world.tui.draw();
+    world.tui.type_text("  ");
+    world.tui.press("enter");
+    assert_eq!(
+        world.tui.ops(),
+        [Op::Watch(second)],
+        "the lowest one on screen"
+    );
+    world.tui.press("esc");
+    world.tui.ops();
+    world.tui.wait(1_000);
+    let screen = world.tui.screen();
+    let row = screen
+        .lines()
+        .position(|line| line.contains("Look at files"));
+    let row = row.expect("its row") as u16;
+    for (kind, col) in [
+        (MouseKind::Down, 6),
+        (MouseKind::Drag, 20),
+        (MouseKind::Up, 20),
+    ] {
+        let mouse = Mouse { kind, col, row };
+        world.tui.tell(Msg::Input(Input::Mouse(mouse)));
+    }
+    world.tui.press("enter");
+    assert_eq!(world.tui.ops(), [Op::Watch(first)], "the selected one");
+}
+
+#[test]
+fn enter_on_an_empty_line_without_a_subagent_does_nothing() {
+    let mut world = begun();
+    world.tui.draw();
+    world.tui.press("enter");
+    assert_eq!(world.tui.ops(), []);
+    assert!(world.tui.state.overlays.is_empty());
 }

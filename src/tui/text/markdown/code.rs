@@ -8,9 +8,25 @@ use super::Page;
 use crate::tui::term::sanitise::Safe;
 use crate::tui::text::highlight;
 use crate::tui::text::row::Styled;
+use crate::tui::text::wrap::Prefix;
 
 /// Columns that code stands further in than prose.
 pub const INDENT: usize = 2;
+
+/// Puts a code block's indent behind a prefix. Where a line goes on that was broken at the edge, a sign
+/// says so, and nothing of the prefix is copied.
+pub fn indent(prefix: &mut Prefix, page: &Page<'_>, goes_on: bool) {
+    let all = prefix.gutter == prefix.line.len();
+    if goes_on {
+        prefix
+            .line
+            .fixed(page.theme.glyphs.goes_on, page.theme.dim());
+    }
+    prefix.line.pad(INDENT - usize::from(goes_on));
+    if all || goes_on {
+        prefix.gutter = prefix.line.len();
+    }
+}
 
 /// The language of a fence's info string: its first word, lower case is up to the highlighter.
 pub fn language(info: &str) -> &str {
