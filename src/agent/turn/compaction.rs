@@ -341,7 +341,9 @@ impl Turn {
         }
         let after = self.usage.next();
         let overflows = overflow::is_overflow(&self.usage, self.window());
-        let helped = compact::is_worth(compacting.before, after) && !overflows;
+        // A threshold below what is left always asks for the next one: that would not help either.
+        let due_again = self.strategy().is_due(&self.view());
+        let helped = compact::is_worth(compacting.before, after) && !overflows && !due_again;
         self.stuck_at = (!helped).then_some(after);
         self.state = State::Idle;
         if self.running.as_ref().is_none_or(|r| r.no_steps) {

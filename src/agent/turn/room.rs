@@ -203,10 +203,13 @@ impl Turn {
     }
 
     /// A compaction did not help, and the conversation has not grown by a tenth since: another one
-    /// would not help either.
+    /// would not help either. While everything fits, it is a tenth of the window.
     fn is_stuck(&self) -> bool {
+        let window = self.window();
+        let fits = !overflow::is_overflow(&self.usage, window);
+        let least = if fits { window.size / 10 } else { 0 };
         self.stuck_at
-            .is_some_and(|floor| self.usage.next() < floor + floor / 10)
+            .is_some_and(|floor| self.usage.next() < floor + (floor / 10).max(least))
     }
 
     /// Makes room before the next request; true if the step must wait or the turn has ended.

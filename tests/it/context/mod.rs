@@ -5,4 +5,5 @@ mod campaign;
 mod flood;
 mod real;
 mod recalling;
+mod repeats;
 mod simulation;
