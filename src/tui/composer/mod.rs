@@ -206,6 +206,7 @@ impl Composer {
 
     /// Takes the text out as a prompt, with the files it mentions; it becomes part of the history.
     pub fn take(&mut self) -> PromptInput {
+        self.end_walk();
         let PromptInput { text, files } = self.peek();
         self.buffer.take();
         if let Some(vim) = &mut self.vim {
@@ -265,6 +266,12 @@ impl Composer {
             vim.reset();
         }
         true
+    }
+
+    /// The walk through earlier prompts ends with one of them changed or sent: the draft from before it
+    /// is put aside.
+    pub fn end_walk(&mut self) {
+        self.stash.extend(self.history.leave());
     }
 
     /// Brings the text back that was put aside last; false if there is none.
