@@ -84,7 +84,7 @@ impl History {
 
     /// The walk ends: the text was changed or sent. Gives the draft from before it, if there was one.
     pub fn leave(&mut self) -> Option<String> {
-        self.at = None;
+        self.at.take()?;
         Some(std::mem::take(&mut self.draft)).filter(|draft| !draft.is_empty())
     }
 

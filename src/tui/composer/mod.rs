@@ -274,6 +274,15 @@ impl Composer {
         self.stash.extend(self.history.leave());
     }
 
+    /// Another text takes the place of what is written, which is put aside unless it is part of it (the
+    /// words that it was searched by).
+    pub fn replace(&mut self, text: &str) {
+        if !text.contains(&self.expanded()) {
+            self.stash();
+        }
+        self.set(text);
+    }
+
     /// Brings the text back that was put aside last; false if there is none.
     pub fn unstash(&mut self) -> bool {
         match self.stash.pop() {
