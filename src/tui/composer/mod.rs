@@ -214,7 +214,13 @@ impl Composer {
         }
         self.popup = None;
         self.closed_at = None;
-        if self.stash.is_empty() {
+        // What was put aside or cut may hold chips; they can be brought back.
+        let cut = self.buffer.kills().iter();
+        if self.stash.is_empty()
+            && !cut
+                .flat_map(|text| text.chars())
+                .any(|c| chip_id(c).is_some())
+        {
             self.chips.clear();
         }
         PromptInput { text, files }
