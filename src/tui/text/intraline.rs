@@ -46,7 +46,9 @@ pub fn ranges(old: &str, new: &str) -> (Vec<Range<usize>>, Vec<Range<usize>>) {
         }
     }
     for (ranges, line) in [(&mut removed, old), (&mut added, new)] {
-        ranges.iter_mut().for_each(|range| trim(range, line));
+        for range in ranges.iter_mut() {
+            trim(range, line);
+        }
     }
     let longer = old.trim().len().max(new.trim().len());
     if same * 100 < longer * ALIKE {
