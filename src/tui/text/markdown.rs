@@ -15,7 +15,7 @@ use ratatui::style::{Modifier, Style};
 
 use super::highlight::Highlights;
 use super::link::Links;
-use super::row::{Row, Styled};
+use super::row::{Join, Row, Styled};
 use super::wrap::{self, Prefix};
 use crate::tui::term::sanitise::Safe;
 use crate::tui::theme::{CodeKind, Theme};
@@ -336,8 +336,16 @@ impl<'a> Writer<'a> {
             TagEnd::Table => {
                 if let Some(table) = self.table.take() {
                     let room = self.page.room.saturating_sub(self.depth());
-                    for line in table.lay_out(room, self.page.theme) {
+                    for (line, source) in table.lay_out(room, self.page.theme) {
                         self.whole(&line);
+                        if let Some(row) = self.rows.last_mut() {
+                            // A row in which cells go on belongs to the one before.
+                            row.join = match source.is_empty() {
+                                true => Join::Nothing,
+                                false => Join::Line,
+                            };
+                            row.source = Some(source.into());
+                        }
                     }
                 }
                 self.close_block();

@@ -168,9 +168,10 @@ fn pick(
     title: &'static str,
     (names, now): (Vec<(String, &str, Op)>, &str),
 ) -> Vec<Effect> {
-    let entries = names.into_iter().map(|(label, detail, op)| Entry {
+    let entries = names.into_iter().map(|(label, says, op)| Entry {
         label,
-        detail: detail.to_owned(),
+        says: says.to_owned(),
+        detail: String::new(),
         intents: vec![Intent::Op(op)],
     });
     show(
@@ -259,8 +260,8 @@ fn mcp(state: &State) -> Vec<String> {
     [
         "No server is configured.",
         "",
-        "This version does not start MCP servers yet. When it does, each one is listed here with its",
-        "state (starting, ready, failed and why), its tools as mcp__server__tool, and what it may do.",
+        "This version does not start MCP servers yet. When it does, each one is listed here with its \
+         state (starting, ready, failed and why), its tools as mcp__server__tool, and what it may do.",
     ]
     .map(str::to_owned)
     .to_vec()

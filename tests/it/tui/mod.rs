@@ -9,10 +9,12 @@
 mod asks;
 mod bytes;
 mod clicks;
+mod copying;
 mod fixtures;
 mod frames;
 mod keys;
 mod lists;
+mod overlays;
 mod pastes;
 mod reading;
 mod reports;
