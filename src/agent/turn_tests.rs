@@ -21,6 +21,8 @@ use crate::tools::{Access, Success};
 
 #[path = "turn_context_tests.rs"]
 mod context;
+#[path = "turn_odd_tests.rs"]
+mod odd;
 #[path = "turn_room_tests.rs"]
 mod room;
 
@@ -72,6 +74,8 @@ fn setup() -> Setup {
 #[derive(Debug, Clone)]
 enum Answers {
     Say(&'static str),
+    /// The same, cut by the end of the window.
+    Full(&'static str),
     /// Calls of `read` (false) or `bash` (true), by argument.
     Call(Vec<(bool, String)>),
     /// A call whose arguments are this, and no JSON.
@@ -248,7 +252,9 @@ impl World {
                     self.due.push(Due::Deltas(stream, say(text)));
                     self.due.push(Due::End(stream));
                 }
-                Answers::Call(_) | Answers::Broken(_) => unreachable!("a summary has no tools"),
+                Answers::Full(_) | Answers::Call(_) | Answers::Broken(_) => {
+                    unreachable!("a summary has no tools")
+                }
             }
             return;
         }
@@ -260,6 +266,16 @@ impl World {
         match next {
             Answers::Say(text) => {
                 self.due.push(Due::Deltas(stream, say(text)));
+                self.due.push(Due::End(stream));
+            }
+            Answers::Full(text) => {
+                let mut deltas = say(text);
+                deltas.pop();
+                deltas.push(Delta::Finish {
+                    reason: Finish::Length,
+                    raw: "model_context_window_exceeded".to_owned(),
+                });
+                self.due.push(Due::Deltas(stream, deltas));
                 self.due.push(Due::End(stream));
             }
             Answers::Call(calls) => {

@@ -11,6 +11,7 @@ mod schema;
 mod text;
 
 use std::io::{self, IsTerminal, Write};
+use std::path::Path;
 
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
@@ -245,6 +246,8 @@ struct Run {
     last: Option<Event>,
     /// Orders begin once the session is open.
     open: bool,
+    /// Where its files are.
+    worktree: String,
     input: Input,
     orders: bool,
     /// The turn failed because of the configuration: a provider, a model or a script that is not there.
@@ -273,6 +276,7 @@ impl Run {
             interrupts: 0,
             last: None,
             open: false,
+            worktree: String::new(),
             input: if talk.orders {
                 Input::Open
             } else {
@@ -303,7 +307,14 @@ impl Run {
     /// Passes an order on; gives back what is wrong with it.
     fn order(&mut self, order: Option<Result<Op, String>>) -> Option<Fault> {
         match order {
-            Some(Ok(op)) => drop(self.ops.send(op)),
+            Some(Ok(op)) => match orders::missing_file(&op, Path::new(&self.worktree)) {
+                None => drop(self.ops.send(op)),
+                Some(path) => {
+                    let text = format!("The order was left out: there is no file {path}.");
+                    let hint = "Paths of files are relative to the worktree's root, or absolute. The run goes on.";
+                    return Some(Fault::new(FaultKind::BadRequest, text, hint));
+                }
+            },
             Some(Err(sentence)) => {
                 let hint = "docs/exec-json.md lists the orders. The run goes on.";
                 return Some(Fault::new(FaultKind::BadRequest, sentence, hint));
@@ -342,6 +353,7 @@ impl Run {
                 ..
             } => {
                 self.open = true;
+                self.worktree.clone_from(&session.worktree);
                 match self.task.take() {
                     Some(Task::Prompt(_) | Task::Continue) if read_only.is_some() => {
                         let why = read_only.unwrap_or(ReadOnly::NotWritable);

@@ -19,6 +19,28 @@ struct Input {
     options: Vec<String>,
 }
 
+/// Characters of a question, options, and characters of each: what a person can look at.
+const MOST: (usize, usize, usize) = (8_000, 50, 1_000);
+
+impl Input {
+    fn check(&self) -> Result<(), String> {
+        let longer = |text: &str, most: usize| text.chars().nth(most).is_some();
+        if longer(&self.question, MOST.0) {
+            return Err(format!(
+                "The question is longer than {} characters. Ask it shortly; put details into a file.",
+                MOST.0
+            ));
+        }
+        if self.options.len() > MOST.1 || self.options.iter().any(|one| longer(one, MOST.2)) {
+            return Err(format!(
+                "There may be {} options of {} characters each. Offer the few best, in a few words.",
+                MOST.1, MOST.2
+            ));
+        }
+        Ok(())
+    }
+}
+
 /// `question`.
 #[derive(Debug)]
 pub struct Question {
@@ -86,6 +108,7 @@ impl Tool for Question {
                     "`question` of `question` is empty; ask something.",
                 ));
             }
+            input.check()?;
             let title = title(&input.question);
             let Some(user) = &context.ask else {
                 return Err(Failure {

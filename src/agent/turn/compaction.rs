@@ -83,6 +83,8 @@ pub(super) struct Compacting {
     focus: String,
     /// Estimated tokens before, system prompt and tools included.
     before: u64,
+    /// Tokens before, as the provider counted them; none if it did not.
+    measured: Option<u64>,
     streamed: u64,
     failed: u32,
     usage: crate::model::Usage,
@@ -102,6 +104,18 @@ impl Compacting {
     /// The message with the summary.
     pub(super) const fn answer(&self) -> MessageId {
         self.summary
+    }
+
+    /// Tokens before and after, in the provider's count where there is one: then the estimate after it is
+    /// taken in the same proportion.
+    fn as_measured(&self, after: u64) -> (u64, u64) {
+        match self.measured {
+            Some(measured) if measured > 0 && self.before > 0 => {
+                let scaled = u128::from(after) * u128::from(measured) / u128::from(self.before);
+                (measured, u64::try_from(scaled).unwrap_or(u64::MAX))
+            }
+            _ => (self.before, after),
+        }
     }
 
     pub(super) const fn streamed(&self) -> u64 {
@@ -166,6 +180,7 @@ impl Turn {
             head,
             focus: wanted.focus,
             before,
+            measured: self.usage.actual.map(|_| self.usage.next()),
             streamed: 0,
             failed: 0,
             usage: crate::model::Usage::default(),
@@ -328,6 +343,13 @@ impl Turn {
             if !draft.trim().is_empty() {
                 compacting.notes = draft;
             }
+            if let Some(why) = self.over_budget(now) {
+                let text =
+                    format!("{why} The summary was not finished; older messages were left out.");
+                self.notice(NoticeLevel::Warning, &text);
+                self.remove_instead(now, compacting);
+                return;
+            }
             self.ask_for_summary(now, compacting);
             return;
         }
@@ -463,6 +485,12 @@ impl Turn {
             self.remove_instead(now, compacting);
             return;
         }
+        if after >= compacting.before {
+            self.notice(
+                NoticeLevel::Warning,
+                "Nothing could be gained: what is left of the conversation is as large as it was before.",
+            );
+        }
         self.usage = overflow::Usage {
             actual: None,
             added: 0,
@@ -494,7 +522,7 @@ impl Turn {
     }
 
     fn record_compaction(&mut self, now: Millis, compacting: &Compacting, after_tokens: u64) {
-        let before_tokens = compacting.before;
+        let (before_tokens, after_tokens) = compacting.as_measured(after_tokens);
         self.update_part(compacting.part, |p| {
             p.end = Some(now);
             if let PartBody::Compaction { before, after, .. } = &mut p.body {

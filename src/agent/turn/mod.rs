@@ -91,6 +91,8 @@ struct Running {
     grace: bool,
     /// How often a provider's overflow error has forced a compaction in this step.
     overflowed: u32,
+    /// The last step ran into the end of the window and room was made for it.
+    window_full: bool,
     /// The user wants requests sent although they do not fit.
     anyway: bool,
     /// `/compact` or a bare command: no model step follows.
@@ -131,6 +133,8 @@ pub struct Turn {
     todo: String,
     /// A compaction that the user asked for, with its focus.
     compact_wanted: Option<String>,
+    /// How the last turn of this process ended.
+    ended: Option<TurnEnd>,
     /// Tokens after a compaction that did not help: no other before the conversation has grown.
     stuck_at: Option<u64>,
     /// The model that writes summaries, if it is not the session's.
@@ -183,6 +187,7 @@ impl Turn {
             pins: stored(values, "pins"),
             todo: stored(values, "todo"),
             compact_wanted: None,
+            ended: None,
             stuck_at: None,
             summarizer: None,
             files_read: Vec::new(),
@@ -517,6 +522,7 @@ impl Turn {
         self.state = State::Idle;
         self.spent.time_ms += self.running_ms(now);
         self.running = None;
+        self.ended = Some(reason);
         self.write_spent(now);
         self.use_chosen_model();
         self.write_event(Event::TurnFinished { reason });

@@ -272,6 +272,17 @@ async fn a_time_limit_kills_and_says_so() {
 }
 
 #[tokio::test]
+async fn no_time_at_all_means_the_usual_time() {
+    let world = world();
+    let done = world.run(json!({"command": "sleep 0.05; echo done", "timeout": 0}));
+    let done = done.await.expect("it ran");
+    assert_eq!(
+        (done.output.as_str(), &done.metadata["timed_out"]),
+        ("done\n", &json!(false))
+    );
+}
+
+#[tokio::test]
 async fn a_command_that_ignores_term_is_killed_after_two_seconds() {
     let world = world();
     let home = world.dir.path().to_owned();

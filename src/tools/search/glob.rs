@@ -12,7 +12,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::walk::{self, locked};
-use crate::tools::arguments::Form;
+use crate::tools::arguments::{Form, clipped};
 use crate::tools::blocking::Blocking;
 use crate::tools::{Access, Failure, Need, Success, Tool, ToolContext};
 
@@ -154,8 +154,9 @@ pub(super) fn matcher(pattern: &str) -> Result<GlobMatcher, String> {
     let glob = GlobBuilder::new(anywhere).literal_separator(true).build();
     glob.map(|glob| glob.compile_matcher()).map_err(|error| {
         format!(
-            "The pattern `{pattern}` is not valid: {}. Mend the pattern.",
-            error.kind()
+            "The pattern `{}` is not valid: {}. Mend the pattern.",
+            clipped(pattern, 200),
+            clipped(&error.kind().to_string(), 200)
         )
     })
 }
@@ -193,7 +194,7 @@ fn find(input: &Input, context: &ToolContext) -> Result<Success, String> {
     if total == 0 {
         output = format!(
             "No file matches {}. Ignored files are not searched.",
-            input.pattern
+            clipped(&input.pattern, 200)
         );
     }
     let fitted = context.output.fit("glob", output);

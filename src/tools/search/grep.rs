@@ -15,9 +15,9 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::glob::matcher as glob_matcher;
-use super::matches::{Collector, FileMatches, LINE, search};
+use super::matches::{Collector, FileMatches, LINE, search, search_decoded};
 use super::walk::{self, locked};
-use crate::tools::arguments::Form;
+use crate::tools::arguments::{Form, clipped};
 use crate::tools::blocking::Blocking;
 use crate::tools::{Access, Failure, Need, Success, Tool, ToolContext};
 
@@ -185,11 +185,16 @@ fn regex(input: &Input) -> Result<RegexMatcher, String> {
     }
     builder.build(&input.pattern).map_err(|error| {
         let text = error.to_string();
-        let last = text.lines().last().unwrap_or_default().trim_start_matches("error: ").to_owned();
+        let last = text
+            .lines()
+            .last()
+            .unwrap_or_default()
+            .trim_start_matches("error: ");
         format!(
-            "The pattern `{}` is not a valid regular expression: {last}. Escape special characters, or \
+            "The pattern `{}` is not a valid regular expression: {}. Escape special characters, or \
              set literal, or set multiline if it has a line end.",
-            input.pattern
+            clipped(&input.pattern, 200),
+            clipped(last, 200)
         )
     })
 }
@@ -209,6 +214,8 @@ struct Plan {
     before: usize,
     after: usize,
     multiline: bool,
+    /// True if the pattern has characters that other encodings spell otherwise.
+    wide: bool,
 }
 
 impl Plan {
@@ -235,6 +242,7 @@ impl Plan {
             before: around(input.before),
             after: around(input.after),
             multiline: input.multiline,
+            wide: !input.pattern.is_ascii(),
         })
     }
 
@@ -261,6 +269,34 @@ impl Plan {
         }
         // a line of gigabytes must not become gigabytes of memory
         builder.heap_limit(Some(64 << 20)).build()
+    }
+
+    /// Searches one file; none if nothing was found. A file in another encoding than UTF-8 is searched as
+    /// the text that `read` shows, if that can make a difference.
+    fn search(
+        &self,
+        searcher: &mut Searcher,
+        path: &Path,
+        collector: Collector<'_>,
+        context: &ToolContext,
+    ) -> std::io::Result<Option<FileMatches>> {
+        let most = collector.most;
+        let found = search(searcher, &self.matcher, path, collector)?;
+        let broken = |file: &FileMatches| {
+            let mut lines = file.lines.iter();
+            lines.any(|line| line.text.contains(char::REPLACEMENT_CHARACTER))
+        };
+        if !(found.as_ref().is_some_and(broken) || (self.wide && found.is_none())) {
+            return Ok(found);
+        }
+        let mut again = self.collector(context);
+        again.most = most;
+        let known = context.reads.encoding(path);
+        let decoded = search_decoded(searcher, &self.matcher, path, (known.as_deref(), again));
+        Ok(match decoded {
+            Some(file) if file.count > 0 => Some(file),
+            _ => found,
+        })
     }
 
     fn collector<'a>(&self, context: &'a ToolContext) -> Collector<'a> {
@@ -292,14 +328,14 @@ fn grep(input: &Input, context: &ToolContext) -> Result<Success, String> {
         search_folder(&plan, &root, context)
     } else {
         let mut searcher = plan.searcher(true);
-        let file = search(&mut searcher, &plan.matcher, &root, plan.collector(context)).map_err(
-            |error| {
+        let file = plan
+            .search(&mut searcher, &root, plan.collector(context), context)
+            .map_err(|error| {
                 format!(
                     "{} cannot be searched: {error}.",
                     context.workspace.model_path(&root)
                 )
-            },
-        )?;
+            })?;
         Findings {
             files: file.into_iter().collect(),
             secret: 0,
@@ -341,7 +377,7 @@ fn search_folder(plan: &Plan, root: &Path, context: &ToolContext) -> Findings {
         if kept.load(Ordering::Relaxed) > plan.most.saturating_mul(2 * SAVED) {
             collector.most = 0;
         }
-        let file = search(&mut searcher, &plan.matcher, path, collector);
+        let file = plan.search(&mut searcher, path, collector, context);
         locked(&searchers).push(searcher);
         // what cannot be read is left out, as ripgrep does
         if let Ok(Some(file)) = file {

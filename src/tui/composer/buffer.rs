@@ -68,6 +68,11 @@ impl Buffer {
         self.splice(0..self.text.len(), text);
     }
 
+    /// True if the kill ring holds such a character.
+    pub fn has_cut(&self, wanted: impl Fn(char) -> bool) -> bool {
+        self.kills.iter().any(|cut| cut.chars().any(&wanted))
+    }
+
     /// Takes everything out, undo steps too; the kill ring stays.
     pub fn take(&mut self) -> String {
         self.cursor = 0;

@@ -213,7 +213,8 @@ impl Composer {
         }
         self.popup = None;
         self.closed_at = None;
-        if self.stash.is_empty() {
+        // What was put aside or cut may still be brought back.
+        if self.stash.is_empty() && !self.buffer.has_cut(|c| chip_id(c).is_some()) {
             self.chips.clear();
         }
         PromptInput { text, files }

@@ -8,6 +8,7 @@ mod body;
 
 use ratatui::buffer::Buffer as Cells;
 use ratatui::layout::{Position, Rect};
+use unicode_width::UnicodeWidthStr;
 
 use self::answers::choices;
 use self::body::{facts, subject};
@@ -275,51 +276,44 @@ fn foot(state: &State) -> Row {
     };
     let keys = &state.keys;
     let no = match (&open.field, &open.ask.body) {
-        (Some(_), _) => " back",
-        (None, AskBody::DoomLoop { .. } | AskBody::Budget { .. }) => " stop",
-        (None, _) => " no",
+        (Some(_), _) => "back",
+        (None, AskBody::DoomLoop { .. } | AskBody::Budget { .. }) => "stop",
+        (None, _) => "no",
     };
     let mut row = Row::new();
     if open.field.is_none() {
         row = row.fixed("↑↓", theme.accent()).gap(1);
     }
-    row = row
-        .text(&keys.key(Action::AskAccept), theme.accent())
-        .gap(3);
-    row = row
-        .text(&keys.key(Action::AskClose), theme.accent())
-        .fixed(no, theme.dim());
+    row = row.text(&keys.key(Action::AskAccept), theme.accent());
+    let mut hints = vec![(keys.key(Action::AskClose), no)];
     if matches!(open.ask.body, AskBody::Permission { .. }) && open.field.is_none() {
-        let what = if open.full {
-            " smaller"
-        } else {
-            " full screen"
-        };
-        row = row
-            .gap(3)
-            .text(&keys.key(Action::AskFull), theme.accent())
-            .fixed(what, theme.dim());
+        let what = if open.full { "smaller" } else { "full screen" };
+        hints.push((keys.key(Action::AskFull), what));
         if open.full && open.most_scroll.get() > 0 {
-            let keys = format!(
-                "{} {}",
-                keys.key(Action::PageUp),
-                keys.key(Action::PageDown)
-            );
-            row = row
-                .gap(3)
-                .text(&keys, theme.accent())
-                .fixed(" page", theme.dim());
+            let pages = [Action::PageUp, Action::PageDown].map(|action| keys.key(action));
+            hints.push((pages.join(" "), "page"));
         }
     }
     if state.asks.place().1 > 1 {
-        row = row
-            .gap(3)
-            .text(&keys.key(Action::AskNext), theme.accent())
-            .fixed(" next", theme.dim());
+        hints.push((keys.key(Action::AskNext), "next"));
     }
-    let who = state
-        .status
-        .as_ref()
-        .map(|s| format!("{} {} {}", s.agent, theme.glyphs.dot, s.mode.name()));
-    row.right(&who.unwrap_or_default(), theme.dim())
+    // What does not fit is left out as a whole.
+    let margins = if state.is_narrow() { 0 } else { 4 };
+    let room = usize::from(state.terminal.size.0).saturating_sub(margins);
+    for (key, says) in hints {
+        if row.width() + 3 + key.width() + 1 + says.len() <= room {
+            row = row
+                .gap(3)
+                .text(&key, theme.accent())
+                .gap(1)
+                .fixed(says, theme.dim());
+        }
+    }
+    let status = state.status.as_ref();
+    let who = status.map(|s| format!("{} {} {}", s.agent, theme.glyphs.dot, s.mode.name()));
+    let who = who.unwrap_or_default();
+    if row.width() + 3 + who.width() > room {
+        return row;
+    }
+    row.right(&who, theme.dim())
 }

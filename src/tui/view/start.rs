@@ -161,9 +161,10 @@ fn onboarding(state: &State, (reason, found): (&str, &[String]), width: usize) -
     let theme = &state.theme;
     let mut rows: Vec<Row> = Vec::new();
     for line in wrap::broken(reason, width.saturating_sub(2).max(8)) {
-        let row = match rows.is_empty() {
-            true => Row::new().fixed(theme.glyphs.ask, theme.amber()).gap(1),
-            false => Row::new().gap(2),
+        let row = if rows.is_empty() {
+            Row::new().fixed(theme.glyphs.ask, theme.amber()).gap(1)
+        } else {
+            Row::new().gap(2)
         };
         rows.push(row.text(line, theme.bold()));
     }

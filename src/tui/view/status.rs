@@ -324,6 +324,10 @@ pub fn context_line(state: &State, gauge: ContextGauge, area: Rect, buf: &mut Bu
         return;
     }
     let theme = &state.theme;
+    let area = area.intersection(buf.area);
+    if area.is_empty() {
+        return;
+    }
     let width = u64::from(area.width);
     let share = |tokens: u64| {
         let rounded = (tokens * width + gauge.window / 2).checked_div(gauge.window);

@@ -47,17 +47,18 @@ impl Inspector {
         let height = usize::from(rest.height);
         let mut top = self.top.min(rows.len().saturating_sub(height));
         if let Some(at) = selected.filter(|_| self.follows) {
-            top = top.clamp(
-                (at + 1).saturating_sub(height),
-                at.max(1) - usize::from(at > 0),
-            );
+            // On a screen without rows for it the two bounds cross.
+            let highest = at.saturating_sub(1);
+            top = top.max((at + 1).saturating_sub(height)).min(highest);
         }
         draw_rows(rows.iter().skip(top), rest, buf);
         self.last.set(rows.len().saturating_sub(height));
         let mut hints: Vec<(&[Action], &str)> = Vec::new();
         match self.report.timeline.get(self.event) {
             Some(moment) => {
-                hints.push((&[Action::PagerUp, Action::PagerDown], "event"));
+                if self.report.timeline.len() > 1 {
+                    hints.push((&[Action::PagerUp, Action::PagerDown], "event"));
+                }
                 hints.push((&[Action::ContextDetails], "details"));
                 if !moment.is_compaction() {
                     hints.push((&[Action::RestorePruned], "restore"));

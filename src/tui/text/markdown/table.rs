@@ -31,11 +31,19 @@ impl Table {
 
     /// The table's rows, at most `room` columns wide unless there are too many columns; then they
     /// are cut. With each comes how a copy of it reads: the row as it is written, nothing for the rows
-    /// in which its cells go on.
-    pub(super) fn lay_out(&self, room: usize, theme: &Theme) -> Vec<(Styled, String)> {
+    /// in which its cells go on. `headless`: without the head.
+    pub(super) fn lay_out(
+        &self,
+        room: usize,
+        theme: &Theme,
+        headless: bool,
+    ) -> Vec<(Styled, String)> {
         let widths = self.widths(room);
         let mut lines = Vec::new();
         for (n, row) in self.rows.iter().enumerate() {
+            if n == 0 && headless {
+                continue;
+            }
             let mut rows = Vec::new();
             self.row(row, &widths, &mut rows);
             let cells = row.iter().map(|cell| cell.as_str().replace('|', "\\|"));
