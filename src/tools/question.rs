@@ -86,13 +86,7 @@ impl Tool for Question {
 
     fn access(&self, input: &Value, _context: &ToolContext) -> Result<Access, String> {
         let input: Input = self.form.read(input)?;
-        Ok(Access {
-            title: title(&input.question),
-            needs: Vec::new(),
-            writes: Vec::new(),
-            can_write: false,
-            says: String::new(),
-        })
+        Ok(Access::reading(title(&input.question), Vec::new()))
     }
 
     fn run(

@@ -101,13 +101,7 @@ impl Tool for Skill {
     fn access(&self, input: &Value, _context: &ToolContext) -> Result<Access, String> {
         let input: Input = self.form.read(input)?;
         let skill = self.get(&input.name)?;
-        Ok(Access {
-            title: skill.name.clone(),
-            needs: Vec::new(),
-            writes: Vec::new(),
-            can_write: false,
-            says: String::new(),
-        })
+        Ok(Access::reading(skill.name.clone(), Vec::new()))
     }
 
     fn run(

@@ -88,13 +88,7 @@ impl Tool for Recall {
     fn access(&self, input: &Value, _context: &ToolContext) -> Result<Access, String> {
         let input: Input = self.form.read(input)?;
         Search::new(&input)?;
-        Ok(Access {
-            title: title(&input),
-            needs: Vec::new(),
-            writes: Vec::new(),
-            can_write: false,
-            says: String::new(),
-        })
+        Ok(Access::reading(title(&input), Vec::new()))
     }
 
     fn run(

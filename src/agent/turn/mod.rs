@@ -2,21 +2,24 @@
 //!
 //! All state of a session's conversation is here; the driver holds only handles. Each concern has
 //! its own file: `prompts` (what the user says, the queue), `step` (begin and finish a step),
-//! `stream` (deltas → parts), `calls` (tool calls), `asks` (questions), `stop` (interrupt, failure,
-//! retry), `fallback` (other models), `subagents` (what their calls keep), `room` and `compaction`
-//! (pruning and compaction), `writes` (the only place that writes parts).
+//! `stream` (deltas → parts), `calls` and `results` (tool calls), `asks` (questions), `stop` (interrupt, failure,
+//! retry), `fallback` (other models), `subagents` (what their calls keep), `mirror` (what others
+//! did to the conversation), `room`, `compaction` and `summary` (pruning and compaction), `writes` (the only place that writes parts).
 
 mod asks;
 mod calls;
 mod compaction;
 mod fallback;
+mod mirror;
 mod prompts;
+mod results;
 mod room;
 mod rules;
 mod step;
 mod stop;
 mod stream;
 mod subagents;
+mod summary;
 mod tool_state;
 mod writes;
 
@@ -380,51 +383,6 @@ impl Turn {
     /// The next fresh message id, for the driver's own writes (undo, fork).
     pub fn mint(&mut self) -> &mut IdMint {
         &mut self.mint
-    }
-
-    /// Takes a message and everything after it off the branch (undo, rewind); the driver writes it.
-    pub fn take_back(&mut self, from: MessageId) -> Vec<crate::context::Entry> {
-        let taken = self.conversation.truncate_from(from);
-        self.guard.forgive();
-        self.measure();
-        taken
-    }
-
-    /// Puts entries back that `take_back` took (redo).
-    pub fn put_back(&mut self, entries: Vec<crate::context::Entry>) {
-        for entry in entries {
-            self.conversation.put_message(entry.message);
-            for part in entry.parts {
-                self.conversation.put_part(part);
-            }
-        }
-        self.measure();
-    }
-
-    /// Takes over what another process stored of the session (a read-only view follows it).
-    pub fn mirror_message(&mut self, message: crate::protocol::Message) {
-        self.conversation.put_message(message);
-    }
-
-    /// See `mirror_message`.
-    pub fn mirror_part(&mut self, part: crate::protocol::Part) {
-        self.conversation.put_part(part);
-    }
-
-    /// See `mirror_message`: text was appended to a part.
-    pub fn mirror_text(&mut self, message: MessageId, part: PartId, more: &str) {
-        self.conversation.append(message, part, more);
-    }
-
-    /// See `mirror_message`: the session's facts.
-    pub fn mirror_info(&mut self, info: SessionInfo) {
-        self.setup.info = info;
-    }
-
-    /// The status after something was taken over.
-    pub fn mirrored(&mut self) -> Status {
-        self.measure();
-        self.status()
     }
 
     /// What the model has read so far and whether it changed since; said again after a compaction.

@@ -14,6 +14,7 @@ use serde_json::{Value, json};
 use super::walk::{self, locked};
 use crate::tools::arguments::{Form, clipped};
 use crate::tools::blocking::Blocking;
+use crate::tools::contract::titled;
 use crate::tools::{Access, Failure, Need, Success, Tool, ToolContext};
 
 /// What `glob` takes.
@@ -70,13 +71,7 @@ impl Tool for Glob {
         let input: Input = self.form.read(input)?;
         let (root, pattern) = place(&input, context)?;
         matcher(&pattern)?;
-        Ok(Access {
-            title: title(&input),
-            needs: vec![Need::Read(root)],
-            writes: Vec::new(),
-            can_write: false,
-            says: String::new(),
-        })
+        Ok(Access::reading(title(&input), vec![Need::Read(root)]))
     }
 
     fn run(
@@ -93,14 +88,7 @@ impl Tool for Glob {
             let done = blocking
                 .run_until(&cancel, move || find(&input, &context))
                 .await?;
-            match done {
-                Ok(success) => Ok(Success { title, ..success }),
-                Err(message) => Err(Failure {
-                    message,
-                    title,
-                    ..Failure::default()
-                }),
-            }
+            titled(title, done)
         })
     }
 }
