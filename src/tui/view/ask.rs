@@ -305,8 +305,7 @@ fn foot(state: &State) -> Row {
             row = row
                 .gap(3)
                 .text(&key, theme.accent())
-                .gap(1)
-                .fixed(says, theme.dim());
+                .text(&format!(" {says}"), theme.dim());
         }
     }
     let status = state.status.as_ref();

@@ -117,7 +117,7 @@ const ALL: &[Open] = &[
         w.tui.event(Event::Permissions { rules });
     }),
     ("no permissions", |w| {
-        w.tui.event(Event::Permissions { rules: Vec::new() })
+        w.tui.event(Event::Permissions { rules: Vec::new() });
     }),
     ("cost", |w| {
         let spent = SpentOn::new(MARK.to_owned());
@@ -181,7 +181,7 @@ const ALL: &[Open] = &[
         command(w, "/new");
     }),
     ("a command", |w| {
-        drop(w.ask(permission("cargo add insta --dev")))
+        drop(w.ask(permission("cargo add insta --dev")));
     }),
     ("a long command", |w| {
         drop(w.ask(permission(&"cargo add insta ".repeat(90))));
