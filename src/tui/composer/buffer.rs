@@ -68,9 +68,9 @@ impl Buffer {
         self.splice(0..self.text.len(), text);
     }
 
-    /// True if the kill ring holds such a character.
-    pub fn has_cut(&self, wanted: impl Fn(char) -> bool) -> bool {
-        self.kills.iter().any(|cut| cut.chars().any(&wanted))
+    /// What was cut, the newest last.
+    pub fn kills(&self) -> &[String] {
+        &self.kills
     }
 
     /// Takes everything out, undo steps too; the kill ring stays.

@@ -88,6 +88,20 @@ impl Plain {
                 return self.print("This needs the full screen: start dunlin without --plain.");
             }
         };
+        self.awaited = matches!(
+            op,
+            Op::Undo { .. }
+                | Op::Redo { .. }
+                | Op::Rewind { .. }
+                | Op::Tree
+                | Op::Search { .. }
+                | Op::Diff(_)
+                | Op::ListSessions { .. }
+                | Op::Spending
+                | Op::Pins
+                | Op::Facts
+                | Op::ListPermissions
+        );
         self.send(op);
     }
 }

@@ -13,6 +13,7 @@ mod copying;
 mod everything;
 mod fixtures;
 mod frames;
+mod hostile;
 mod keys;
 mod lists;
 mod modes;
