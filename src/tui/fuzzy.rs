@@ -9,7 +9,7 @@ use frizbee::{Config, Matcher};
 pub struct Hit {
     /// Its place in the list that was searched.
     pub index: usize,
-    /// Character positions that matched, rising.
+    /// Bytes of the entry at which characters matched, rising.
     pub marks: Vec<usize>,
 }
 
@@ -43,6 +43,12 @@ pub fn rank(query: &str, entries: &[&str], most: usize) -> Vec<Hit> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn marks_are_bytes_also_behind_wide_characters() {
+        let hits = rank("src", &["日本/src"], 5);
+        assert_eq!(hits[0].marks, [7, 8, 9]);
+    }
 
     #[test]
     fn the_best_match_comes_first_and_an_empty_query_keeps_the_order() {

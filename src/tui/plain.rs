@@ -7,7 +7,9 @@
 
 mod ask;
 mod chosen;
+mod commands;
 mod lines;
+mod reports;
 
 use std::collections::VecDeque;
 use std::io::BufRead as _;
@@ -15,17 +17,18 @@ use std::io::BufRead as _;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 
-use super::command::{self, Command, Parsed};
+use super::command::{self, Parsed};
 use super::composer::buffer::Buffer;
 use super::keymap::Keymap;
 use super::overlay::undo::confirmed;
 use super::run::{AgentLink, Exit, Next, Remember, Start, TuiError};
 use super::state::asks::{Field, OpenAsk};
 use super::term::guard::write_all;
+use crate::protocol::event::PinChoice;
 use crate::protocol::link::OpSender;
 use crate::protocol::{
-    Answer, Delivery, Destination, DiffScope, Event, Op, PromptInput, SearchHit, SessionId,
-    TreeTurn,
+    Answer, Delivery, Destination, Event, Op, PromptInput, SearchHit, SessionId, SessionSummary,
+    Status, TreeTurn,
 };
 use ask::Reply;
 use lines::{Lines, clean};
@@ -44,6 +47,10 @@ struct Plain {
     /// The turns and the places that were listed last, to be chosen by number.
     turns: Vec<TreeTurn>,
     places: Vec<SearchHit>,
+    sessions: Vec<SessionSummary>,
+    pins: Vec<PinChoice>,
+    /// The session's status, for `/status`.
+    status: Option<Status>,
     searches: u64,
     /// A turn runs, or was asked for.
     running: bool,
@@ -84,6 +91,9 @@ pub(super) fn run(start: Start) -> Result<Exit, TuiError> {
         undo: None,
         turns: Vec::new(),
         places: Vec::new(),
+        sessions: Vec::new(),
+        pins: Vec::new(),
+        status: None,
         searches: 0,
         running: false,
         awaited: false,
@@ -287,7 +297,21 @@ impl Plain {
                 self.print(&clean(&format!("Taken back; the prompt was: {prompt}")));
             }
             Event::BranchChanged { .. } => self.print("Done."),
-            Event::Sessions { sessions } => self.all(&lines::sessions(&sessions)),
+            Event::Sessions { sessions } => {
+                self.all(&lines::sessions(&sessions));
+                self.sessions = sessions;
+            }
+            Event::Spending(spending) => self.all(&reports::spending(&spending)),
+            Event::Pins { pins } => {
+                self.all(&reports::pins(&pins));
+                self.pins = pins;
+            }
+            Event::Permissions { rules } => self.all(&reports::permissions(&rules)),
+            Event::Status(status) => self.status = Some(status),
+            Event::Facts { facts } => {
+                let lines = reports::status(self.status.as_ref(), &facts);
+                self.all(&lines);
+            }
             _ => {}
         }
     }
@@ -387,83 +411,6 @@ impl Plain {
         }
     }
 
-    fn command(&mut self, command: Command, rest: String) {
-        let op = match command {
-            Command::Quit => return self.close(),
-            Command::Demo => {
-                self.next = Some(Next::Demo);
-                return self.close();
-            }
-            Command::Help => return self.all(&lines::help()),
-            Command::New => Op::NewSession,
-            Command::Sessions => Op::ListSessions { all: false },
-            Command::Fork => Op::Fork { at: None },
-            Command::Rename if !rest.is_empty() => Op::Rename(rest),
-            Command::Undo => Op::Undo { confirmed: false },
-            Command::Redo => Op::Redo { confirmed: false },
-            Command::Rewind if rest.is_empty() => Op::Tree,
-            Command::Rewind => match chosen::turn(&self.turns, &rest) {
-                Ok(op) => op,
-                Err(sentence) => return self.print(sentence),
-            },
-            Command::Search => match chosen::place(&self.places, &rest) {
-                Some(op) => op,
-                None if rest.is_empty() => {
-                    return self.print("/search WORDS finds them in any session.");
-                }
-                None => {
-                    self.searches += 1;
-                    Op::Search {
-                        text: rest,
-                        prompts: false,
-                        all: false,
-                        generation: self.searches,
-                    }
-                }
-            },
-            Command::Diff => Op::Diff(match rest.as_str() {
-                "session" => DiffScope::Session,
-                "step" => DiffScope::Step,
-                "head" => DiffScope::Head,
-                _ => DiffScope::Turn,
-            }),
-            Command::Compact => Op::Compact { focus: rest },
-            Command::Prune => Op::Prune,
-            Command::Restore => Op::Restore { parts: Vec::new() },
-            Command::Agent if !rest.is_empty() => Op::SetAgent(rest),
-            Command::Continue => {
-                self.running = true;
-                Op::Continue
-            }
-            Command::Export => Op::Export {
-                format: if rest.is_empty() {
-                    "md".to_owned()
-                } else {
-                    rest
-                },
-                path: None,
-            },
-            Command::Model | Command::Mode => match setting(command, &rest) {
-                Ok(op) => op,
-                Err(sentence) => return self.print(&clean(&sentence)),
-            },
-            _ => {
-                return self.print("This needs the full screen: start dunlin without --plain.");
-            }
-        };
-        self.awaited = matches!(
-            op,
-            Op::Undo { .. }
-                | Op::Redo { .. }
-                | Op::Rewind { .. }
-                | Op::Tree
-                | Op::Search { .. }
-                | Op::Diff(_)
-                | Op::ListSessions { .. }
-        );
-        self.send(op);
-    }
-
     fn stdin_is_over(&mut self) {
         self.over = true;
         self.refuse_all();
@@ -521,19 +468,13 @@ const fn is_an_answer(event: &Event) -> bool {
             | Event::Found { .. }
             | Event::Diff(_)
             | Event::Sessions { .. }
+            | Event::Spending(_)
+            | Event::Pins { .. }
+            | Event::Facts { .. }
+            | Event::Permissions { .. }
             | Event::BranchChanged { .. }
             | Event::SessionStarted { .. }
             | Event::Notice { .. }
             | Event::Error { .. }
     )
-}
-
-/// What `/model` or `/mode` asks for.
-fn setting(command: Command, rest: &str) -> Result<Op, String> {
-    match command {
-        Command::Model if rest.is_empty() => Err("Write /model PROVIDER/MODEL.".to_owned()),
-        Command::Model => rest.parse().map(Op::SetModel),
-        _ if rest.is_empty() => Err("Write /mode ask, auto-edit, auto or plan.".to_owned()),
-        _ => rest.parse().map(Op::SetMode),
-    }
 }

@@ -13,7 +13,7 @@ use crate::cli::arguments::Options;
 use crate::cli::print;
 use crate::headless::exit;
 use crate::session::Project;
-use crate::tui::text::wrap;
+use crate::tui::text::wrap::broken;
 
 /// Columns of what a row is about.
 const TITLE: usize = 14;
@@ -75,13 +75,6 @@ fn told(head: &str, text: &str) {
             print(format_args!("{:1$}{line}", "", TITLE + 3));
         }
     }
-}
-
-/// A text in pieces of so many columns, broken at words.
-fn broken(text: &str, room: usize) -> Vec<&str> {
-    let pieces = wrap::pieces(text, room, room).into_iter();
-    let lines = pieces.filter_map(|piece| text.get(piece.range));
-    lines.map(str::trim_end).collect()
 }
 
 fn variable(name: &str) -> String {

@@ -54,7 +54,7 @@ pub struct Item {
     pub name: String,
     /// What it does, or nothing.
     pub detail: String,
-    /// Character positions of the name that matched.
+    /// Bytes of the name at which characters matched.
     pub marks: Vec<usize>,
 }
 

@@ -10,7 +10,7 @@ use crate::tui::input::Key;
 use crate::tui::keymap::{Action, Context, Keymap, TABLE};
 use crate::tui::state::State;
 use crate::tui::text::width::columns;
-use crate::tui::text::wrap;
+use crate::tui::text::wrap::broken;
 use crate::tui::view::row::Row;
 
 /// Columns that a column of help wants at least.
@@ -20,6 +20,9 @@ const KEYS: usize = 20;
 
 /// Columns in which several keys stand beside one another.
 const BESIDE: usize = 14;
+
+/// Columns under which what a key does stands below it.
+const WORDS: usize = 16;
 
 /// A row of help: keys, what they do, and where that stands (0 for a heading).
 type Shown = (String, String, usize);
@@ -159,6 +162,7 @@ fn section(lines: &[Line], width: usize) -> Vec<Shown> {
     });
     let keys_room = longest.max().unwrap_or(0).min(KEYS);
     let at = keys_room + 2;
+    let below = width < at + WORDS;
     let mut rows = Vec::new();
     for line in lines {
         let (keys, says) = match line {
@@ -172,6 +176,13 @@ fn section(lines: &[Line], width: usize) -> Vec<Shown> {
             }
             Line::Entry(keys, says) => (keys, says),
         };
+        if below {
+            let keys = broken(keys, width.max(4)).into_iter();
+            rows.extend(keys.map(|key| (key.to_owned(), String::new(), 1)));
+            let says = broken(says, width.saturating_sub(2).max(4)).into_iter();
+            rows.extend(says.map(|line| (String::new(), line.to_owned(), 2)));
+            continue;
+        }
         // Keys that do not fit beside one another stand below one another.
         let keys: Vec<&str> = if columns(keys) <= keys_room {
             vec![keys]
@@ -186,10 +197,4 @@ fn section(lines: &[Line], width: usize) -> Vec<Shown> {
         }
     }
     rows
-}
-
-/// A text in pieces of so many columns.
-fn broken(text: &str, room: usize) -> Vec<&str> {
-    let pieces = wrap::pieces(text, room, room).into_iter();
-    pieces.filter_map(|piece| text.get(piece.range)).collect()
 }

@@ -11,6 +11,7 @@ use crate::tui::fuzzy::{self, Hit};
 use crate::tui::input::Key;
 use crate::tui::keymap::{Action, Context, Keymap};
 use crate::tui::state::State;
+use crate::tui::text::width::columns;
 use crate::tui::view::row::Row;
 
 /// Rows of the chosen prompt that are shown below the list.
@@ -152,7 +153,13 @@ impl HistoryView {
         );
         let rows: Vec<Row> = std::iter::once(rule).chain(preview).collect();
         draw_rows(rows.iter(), foot, buf);
-        let hints = [(Action::ListDown, "older"), (Action::ListAccept, "take it")];
+        let mut hints = Vec::new();
+        if !self.hits.is_empty() {
+            hints.push((Action::ListAccept, "take it"));
+        }
+        if self.selected + 1 < self.hits.len() {
+            hints.push((Action::ListDown, "older"));
+        }
         footer(state, &hints, Action::ListClose).draw(frame.footer, buf);
         cursor
     }
@@ -181,9 +188,12 @@ impl HistoryView {
                     theme.default()
                 };
                 let line = past.text.lines().next().unwrap_or_default();
-                let in_line = line.chars().count();
-                let marks: Vec<usize> =
-                    hit.marks.iter().copied().filter(|m| *m < in_line).collect();
+                let marks: Vec<usize> = hit
+                    .marks
+                    .iter()
+                    .copied()
+                    .filter(|m| *m < line.len())
+                    .collect();
                 let row = row.marked(line, &marks, style, theme.reverse());
                 let lines = match past.text.lines().count() {
                     0 | 1 => String::new(),
@@ -203,7 +213,9 @@ impl HistoryView {
         };
         let lines: Vec<&str> = past.text.lines().collect();
         let most = most.min(PREVIEW);
-        if most < 2 {
+        let room = usize::from(state.terminal.size.0).saturating_sub(30);
+        let fits = lines.len() == 1 && columns(&past.text) <= room;
+        if most < 2 || fits {
             return Vec::new();
         }
         let cut = lines.len() > most;

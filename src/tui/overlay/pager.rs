@@ -15,9 +15,32 @@ use crate::tui::input::Key;
 use crate::tui::keymap::{Action, Keymap};
 use crate::tui::state::State;
 use crate::tui::term::sanitise::Safe;
+use crate::tui::text::width::columns;
 use crate::tui::text::wrap::{self, Prefix};
 use crate::tui::text::{self, Styled};
 use crate::tui::view::row::Row;
+
+/// Columns that the words of a hanging line need at least.
+const WORDS: usize = 20;
+/// A name in front of its words takes no more columns.
+const NAMES: usize = 24;
+
+/// Where the rest of a broken line stands: under its first word, or in a line of a name and its words
+/// under these.
+fn hang_of(line: &str) -> Option<usize> {
+    let indent = columns(line) - columns(line.trim_start());
+    let gap = line
+        .trim_start()
+        .find("  ")
+        .map(|at| at + line.len() - line.trim_start().len());
+    let second = gap.and_then(|gap| {
+        let rest = line.get(gap..)?;
+        let words = rest.trim_start();
+        (!words.is_empty()).then(|| columns(line) - columns(words))
+    });
+    let hang = second.filter(|at| *at <= NAMES).unwrap_or(indent);
+    (hang > 0).then_some(hang)
+}
 
 /// A text and the place in it.
 #[derive(Debug, Clone)]
@@ -70,7 +93,9 @@ impl Pager {
         }
         let none = Prefix::blank(0);
         if self.prose {
-            wrap::wrap(&styled, &none, &none, width.max(2))
+            let hang = hang_of(styled.as_str()).filter(|hang| hang + WORDS <= width);
+            let rest = Prefix::blank(hang.unwrap_or(0));
+            wrap::wrap(&styled, &none, &rest, width.max(2))
         } else {
             wrap::chop(&styled, &none, &none, width.max(2))
         }

@@ -25,6 +25,7 @@ pub fn palette(keys: &Keymap, offers: &Offers) -> Overlay {
         .iter()
         .map(|row| Entry {
             label: label(&format!("/{}", row.name), row.says),
+            says: String::new(),
             detail: [row.takes.to_owned(), key_of(keys, row.command)]
                 .join("   ")
                 .trim()
@@ -39,6 +40,7 @@ pub fn palette(keys: &Keymap, offers: &Offers) -> Overlay {
         .collect();
     entries.extend(offers.commands.iter().map(|own| Entry {
         label: label(&format!("/{}", own.name), &own.description),
+        says: String::new(),
         detail: own.hint.clone(),
         intents: vec![Intent::Compose(format!("/{} ", own.name))],
     }));
@@ -81,6 +83,7 @@ fn actions(keys: &Keymap) -> impl Iterator<Item = Entry> + '_ {
     let own = |row: &&crate::tui::keymap::Row| SAME.iter().all(|(same, _)| *same != row.action);
     named.filter(own).map(|row| Entry {
         label: label(row.name, row.says),
+        says: String::new(),
         detail: keys.key(row.action),
         intents: vec![Intent::Do(row.action)],
     })

@@ -10,6 +10,7 @@ use crate::protocol::event::PermissionRule;
 use crate::tui::input::Key;
 use crate::tui::keymap::{Action, Context, Keymap};
 use crate::tui::state::State;
+use crate::tui::text::wrap::broken;
 use crate::tui::view::row::Row;
 
 /// Columns at which the tool and the pattern begin.
@@ -88,14 +89,14 @@ impl PermissionsView {
             .right("mode ", theme.dim())
             .right(mode, theme.accent())
             .draw(frame.title, buf);
-        let rows = self.rows(state);
+        let rows = self.rows(state, frame.body.width);
         rows.draw(frame.body, &self.seen, buf);
         let chosen = self.rules.get(self.selected);
         let mut hints = Vec::new();
         if chosen.is_some_and(|rule| rule.revocable) {
             hints.push((Action::RuleRevoke, "take back"));
         }
-        if rows.is_longer(frame.body.height) {
+        if self.rules.len() > 1 && rows.is_longer(frame.body.height) {
             hints.insert(0, (Action::ListDown, "down"));
         }
         footer(state, &hints, Action::ListClose).draw(frame.footer, buf);
@@ -103,15 +104,24 @@ impl PermissionsView {
     }
 
     /// The rules under headings of who wrote them.
-    fn rows(&self, state: &State) -> Listed {
+    fn rows(&self, state: &State, width: u16) -> Listed {
         let theme = &state.theme;
         let mut rows = Listed::default();
         if self.rules.is_empty() {
+            let short = width < 40;
+            let none = if short {
+                "No rule: the mode alone decides."
+            } else {
+                "No rule is set and nothing was granted: the mode alone decides."
+            };
             for text in [
-                "No rule is set and nothing was granted: the mode alone decides.",
+                none,
                 "`s` and `p` in a permission question grant more; [permission] in the configuration sets rules.",
             ] {
-                rows.plain(Row::new().gap(2).fixed(text, theme.dim()));
+                let room = usize::from(width).saturating_sub(2).max(8);
+                for line in broken(text, room) {
+                    rows.plain(Row::new().gap(2).text(line, theme.dim()));
+                }
             }
         }
         let mut owner = "";

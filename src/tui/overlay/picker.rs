@@ -14,9 +14,13 @@ use crate::tui::fuzzy::{self, Hit};
 use crate::tui::input::Key;
 use crate::tui::keymap::{Action, Context, Keymap};
 use crate::tui::state::State;
+use crate::tui::text::width::columns;
 use crate::tui::theme::ThemeChoice;
 use crate::tui::view::numbers;
 use crate::tui::view::row::Row;
+
+/// Columns under which the models' figures give way.
+const NARROW: u16 = 76;
 
 /// What a picker is for.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -38,6 +42,8 @@ pub enum Kind {
 pub struct Entry {
     /// What is searched and shown.
     pub label: String,
+    /// What it does, in a column of its own.
+    pub says: String,
     /// Shown at the right.
     pub detail: String,
     /// What choosing it does; empty: it cannot be chosen.
@@ -127,6 +133,7 @@ impl Picker {
         let names = built_in.chain(own.iter().map(|(name, _)| name.as_str()));
         let entries = names.map(|name| Entry {
             label: name.to_owned(),
+            says: String::new(),
             detail: String::new(),
             intents: vec![Intent::Theme(name.to_owned())],
         });
@@ -191,6 +198,18 @@ impl Picker {
             model_entry(choice, now)
         };
         self.entries = models.iter().map(entry).collect();
+        // One that no registry knows is in use all the same.
+        let listed = models.iter().any(|c| self.model.as_ref() == Some(&c.model));
+        if let Some(model) = self.model.as_ref().filter(|_| !listed) {
+            let choice = ModelChoice {
+                model: model.clone(),
+                context: 0,
+                input_price: None,
+                output_price: None,
+                usable: true,
+            };
+            self.entries.insert(0, model_entry(&choice, true));
+        }
         self.filter();
         let labels = self
             .hits
@@ -327,21 +346,36 @@ impl Picker {
             Kind::Pins => "pin",
             _ => "choose",
         };
-        let mut hints = vec![(Action::ListAccept, does)];
-        if self.hits.len() > usize::from(list.height) {
-            hints.insert(0, (Action::ListDown, "down"));
+        let mut hints = Vec::new();
+        if self.chosen().is_some_and(|entry| !entry.intents.is_empty()) {
+            hints.push((Action::ListAccept, does));
         }
         if self.kind == Kind::Models {
             hints.push((Action::EffortNext, "effort"));
         }
+        if self.hits.len() > usize::from(list.height) {
+            hints.push((Action::ListDown, "down"));
+        }
         footer(state, &hints, Action::ListClose).draw(frame.footer, buf);
         cursor
+    }
+
+    /// What stands at the right: names of models need the room of a narrow window for themselves.
+    fn detail<'a>(&self, entry: &'a Entry, width: u16) -> &'a str {
+        let detail = entry.detail.as_str();
+        if self.kind != Kind::Models || width >= NARROW {
+            return detail;
+        }
+        detail.rsplit("  ").next().unwrap_or_default().trim()
     }
 
     fn draw_list(&self, state: &State, list: Rect, buf: &mut Cells) {
         let theme = &state.theme;
         let height = usize::from(list.height);
         let first = (self.selected + 1).saturating_sub(height.max(1));
+        let labels = self.entries.iter().filter(|entry| !entry.says.is_empty());
+        let widest = labels.map(|entry| columns(&entry.label)).max();
+        let says_at = widest.unwrap_or(0).min(usize::from(list.width) / 2) + 5;
         self.seen.begin();
         if self.hits.is_empty() {
             let text = if self.waiting {
@@ -372,10 +406,13 @@ impl Picker {
                 (_, true) => theme.dim(),
                 _ => theme.default(),
             };
-            let row = row.marked(&entry.label, &hit.marks, style, theme.reverse());
+            let mut row = row.marked(&entry.label, &hit.marks, style, theme.reverse());
+            if !entry.says.is_empty() {
+                row = row.to(says_at).text(&entry.says, theme.dim());
+            }
             let y = list.y + (at - first) as u16;
             self.seen.shows(y, at);
-            row.right(&entry.detail, theme.dim()).draw(
+            row.right(self.detail(entry, list.width), theme.dim()).draw(
                 Rect {
                     y,
                     height: 1,
@@ -394,6 +431,7 @@ fn pin_entry(pin: &PinChoice) -> Entry {
     let (part, on) = (pin.part, !pin.pinned);
     Entry {
         label: pin.name.clone(),
+        says: String::new(),
         detail: format!("{:<6} {tokens:>7} tok   {stands:<6}", pin.kind),
         intents: vec![Intent::Op(Op::Pin { part, on }), Intent::Op(Op::Pins)],
     }
@@ -433,6 +471,7 @@ fn model_entry(choice: &ModelChoice, now: bool) -> Entry {
     };
     Entry {
         label: choice.model.to_string(),
+        says: String::new(),
         detail: format!("{window:>5}  {input:>9}  {output:>10}  {stands:<6}"),
         intents: vec![Intent::Op(Op::SetModel(choice.model.clone()))],
     }

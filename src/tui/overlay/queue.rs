@@ -45,14 +45,17 @@ impl QueueView {
         self.selected = self.selected.saturating_add_signed(delta).min(last);
     }
 
+    /// Where the chosen message would go within its list; none at the list's ends.
+    fn beside(&self, delta: isize) -> Option<usize> {
+        let to = self.selected.checked_add_signed(delta)?;
+        let (item, other) = (self.items.get(self.selected)?, self.items.get(to)?);
+        (item.kind == other.kind).then_some(to)
+    }
+
     fn moved(&mut self, delta: isize) -> Outcome {
-        let to = self.selected.saturating_add_signed(delta);
-        let (Some(item), Some(other)) = (self.items.get(self.selected), self.items.get(to)) else {
+        let (Some(to), Some(item)) = (self.beside(delta), self.items.get(self.selected)) else {
             return Outcome::Consumed;
         };
-        if item.kind != other.kind || to == self.selected {
-            return Outcome::Consumed;
-        }
         let (id, kind) = (item.id, item.kind);
         let start = self.items.iter().position(|i| i.kind == kind).unwrap_or(0);
         self.items.swap(self.selected, to);
@@ -128,12 +131,14 @@ impl QueueView {
         if !self.items.is_empty() {
             hints.extend([(Action::ListAccept, "edit"), (Action::QueueDrop, "drop")]);
         }
-        if self.items.len() > 1 {
-            hints.extend([
-                (Action::QueueEarlier, "earlier"),
-                (Action::QueueLater, "later"),
-            ]);
-        }
+        let moves = [
+            (-1, Action::QueueEarlier, "earlier"),
+            (1, Action::QueueLater, "later"),
+        ];
+        let moves = moves
+            .into_iter()
+            .filter(|(by, ..)| self.beside(*by).is_some());
+        hints.extend(moves.map(|(_, action, says)| (action, says)));
         if state.queue.paused {
             hints.push((Action::QueueResume, "go on"));
         }

@@ -293,9 +293,10 @@ fn how(turn: &TreeTurn) -> Overlay {
             }
         }
     };
-    let entry = |label: &str, detail: &str, files| Entry {
+    let entry = |label: &str, says: &str, files| Entry {
         label: label.to_owned(),
-        detail: detail.to_owned(),
+        says: says.to_owned(),
+        detail: String::new(),
         intents: vec![Intent::CloseBelow, Intent::Op(go(files))],
     };
     let (title, what) = if turn.current {

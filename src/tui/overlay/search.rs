@@ -158,7 +158,8 @@ impl SearchView {
             (Action::ListAccept, "go there"),
             (Action::SearchScope, "scope"),
         ];
-        footer(state, &hints, Action::ListClose).draw(frame.footer, buf);
+        let hints = &hints[usize::from(self.hits.is_empty())..];
+        footer(state, hints, Action::ListClose).draw(frame.footer, buf);
         cursor
     }
 

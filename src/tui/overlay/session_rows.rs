@@ -88,6 +88,7 @@ fn foot(list: &SessionList, state: &State, width: u16) -> Row {
                 (Action::SessionDelete, "delete"),
             ];
             let shown = match width {
+                _ if list.chosen().is_none() => &hints[4..5],
                 ..80 => &hints[..1],
                 80..=120 => &hints[..5],
                 _ => &hints[..],
@@ -111,7 +112,7 @@ fn list_and_preview(
         height: frame.body.height.saturating_sub(2),
         ..frame.body
     };
-    let preview_height = if body.height >= 16 {
+    let preview_height = if body.height >= 16 && !preview.is_empty() {
         preview.len() as u16 + 3
     } else {
         // The question and what came of a change are said even where there is no room.

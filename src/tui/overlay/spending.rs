@@ -1,6 +1,7 @@
 //! `/cost`: what the session cost, by model, by turn, by subagent, and what the cache saved.
 //!
-//! The agent's answer, laid out for the window as it is; under 80 columns tokens are one figure.
+//! The agent's answer, laid out for the window as it is: in a narrow one tokens are one figure, in a
+//! tiny one there is the money alone.
 
 use ratatui::buffer::Buffer as Cells;
 use ratatui::layout::{Position, Rect};
@@ -21,6 +22,8 @@ const FIGURE: usize = 10;
 const NAMES: usize = 60;
 /// Columns under which the four counts of tokens are one.
 const NARROW: usize = 76;
+/// Columns under which only the money is told.
+const TINY: usize = 36;
 /// Less is not worth a word.
 const CENT: f64 = 0.005;
 
@@ -143,18 +146,23 @@ fn figures<T: AsRef<str>>(words: &[T]) -> String {
 struct Table<'a> {
     theme: &'a Theme,
     names: usize,
-    narrow: bool,
+    /// What the columns are.
+    heads: &'static [&'static str],
 }
 
 impl<'a> Table<'a> {
     fn new(theme: &'a Theme, width: usize) -> Self {
-        let narrow = width < NARROW;
-        let figures = if narrow { 2 } else { 5 } * FIGURE;
+        let heads: &[&str] = match width {
+            ..TINY => &["cost"],
+            TINY..NARROW => &["tokens", "cost"],
+            _ => &["steps", "in", "cached", "out", "cost"],
+        };
+        let figures = heads.len() * FIGURE;
         let names = width.saturating_sub(figures + 2).clamp(4, NAMES);
         Self {
             theme,
             names,
-            narrow,
+            heads,
         }
     }
 
@@ -163,12 +171,7 @@ impl<'a> Table<'a> {
             return;
         }
         let theme = self.theme;
-        let words: &[&str] = if self.narrow {
-            &["tokens", "cost"]
-        } else {
-            &["steps", "in", "cached", "out", "cost"]
-        };
-        let words = figures(words);
+        let words = figures(self.heads);
         rows.push(
             Row::new()
                 .text(title, theme.bold())
@@ -182,15 +185,15 @@ impl<'a> Table<'a> {
     fn row(&self, spent: &SpentOn) -> Row {
         let theme = self.theme;
         let used = spent.tokens;
-        let counts = if self.narrow {
-            vec![tokens(used.total(), false)]
-        } else {
-            vec![
+        let counts = match self.heads.len() {
+            1 => Vec::new(),
+            2 => vec![tokens(used.total(), false)],
+            _ => vec![
                 spent.steps.to_string(),
                 tokens(used.prompt(), false),
                 tokens(used.cache.read, false),
                 tokens(used.output + used.reasoning, false),
-            ]
+            ],
         };
         let counts = figures(&counts);
         let cost = spent.cost.map_or_else(|| "?".to_owned(), money);

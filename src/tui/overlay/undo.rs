@@ -10,6 +10,7 @@ use crate::tui::input::Key;
 use crate::tui::keymap::{Action, Context, Keymap};
 use crate::tui::state::State;
 use crate::tui::text::width::columns;
+use crate::tui::text::wrap::broken;
 use crate::tui::view::row::Row;
 
 /// The preview.
@@ -106,8 +107,8 @@ impl UndoView {
         ];
         if let Some(note) = &self.note {
             let width = usize::from(frame.body.width).saturating_sub(4);
-            for line in wrapped(note, width) {
-                rows.push(Row::new().gap(2).text(&line, theme.amber()));
+            for line in broken(note, width.max(8)) {
+                rows.push(Row::new().gap(2).text(line, theme.amber()));
             }
         } else if self.files.is_empty() {
             rows.push(
@@ -116,6 +117,9 @@ impl UndoView {
                     .fixed("No file changes: only the conversation does.", theme.dim()),
             );
         }
+        let longest = self.files.iter().map(|file| columns(&file.path)).max();
+        let half = usize::from(frame.body.width) / 2;
+        let does_at = longest.unwrap_or(0).min(half) + 7;
         for file in self.files.iter().skip(self.top) {
             // Nothing has been done yet: no tick.
             let (glyph, style) = if file.conflict {
@@ -128,7 +132,7 @@ impl UndoView {
                 .fixed(glyph, style)
                 .gap(1)
                 .text(&file.path, theme.default());
-            rows.push(row.gap(3).text(
+            rows.push(row.to(does_at).text(
                 &coming(&file.action),
                 if file.conflict { style } else { theme.dim() },
             ));
@@ -141,24 +145,6 @@ impl UndoView {
         footer(state, &hints, Action::ListClose).draw(frame.footer, buf);
         None
     }
-}
-
-/// A sentence in lines of at most so many columns, broken between words.
-fn wrapped(text: &str, width: usize) -> Vec<String> {
-    let mut lines = vec![String::new()];
-    for word in text.split_whitespace() {
-        let line = lines.last().map_or(0, |line| columns(line));
-        if line > 0 && line + 1 + columns(word) > width {
-            lines.push(String::new());
-        }
-        if let Some(line) = lines.last_mut() {
-            if !line.is_empty() {
-                line.push(' ');
-            }
-            line.push_str(word);
-        }
-    }
-    lines
 }
 
 /// What is going to happen to a file: the agent names it as if it were done.

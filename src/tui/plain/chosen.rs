@@ -2,7 +2,8 @@
 //!
 //! Called by `plain`, which prints the lines and sends the op. Pure.
 
-use crate::protocol::{Op, Role, SearchHit, TreeTurn};
+use crate::protocol::event::PinChoice;
+use crate::protocol::{Op, Role, SearchHit, SessionSummary, TreeTurn};
 
 /// Places that are listed.
 const PLACES: usize = 20;
@@ -38,6 +39,28 @@ pub(super) fn tree(turns: &[TreeTurn]) -> Vec<String> {
             .to_owned(),
     );
     lines
+}
+
+/// What stands at a number that was listed, from 1.
+fn numbered<'a, T>(listed: &'a [T], rest: &str) -> Option<&'a T> {
+    let number: usize = rest.trim().parse().ok()?;
+    listed.get(number.checked_sub(1)?)
+}
+
+/// Opening a listed session.
+pub(super) fn session(listed: &[SessionSummary], rest: &str) -> Result<Op, &'static str> {
+    let found = numbered(listed, rest);
+    let found = found.map(|session| Op::OpenSession(session.info.id));
+    found.ok_or("There is no such session. /sessions lists them with their numbers.")
+}
+
+/// Pinning a listed part, or unpinning it.
+pub(super) fn pin(listed: &[PinChoice], rest: &str) -> Result<Op, &'static str> {
+    let found = numbered(listed, rest).map(|pin| Op::Pin {
+        part: pin.part,
+        on: !pin.pinned,
+    });
+    found.ok_or("There is no such part. /pin lists them with their numbers.")
 }
 
 /// What going to a listed turn is: `3`, or `3 talk` to leave the files.

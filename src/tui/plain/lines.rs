@@ -228,9 +228,12 @@ pub(super) fn diff(report: &DiffReport) -> Vec<String> {
 
 /// The sessions used last, with the command that opens one.
 pub(super) fn sessions(listed: &[SessionSummary]) -> Vec<String> {
-    let rows = listed.iter().take(SESSIONS);
-    let rows = rows.map(|one| format!("{}  {}", one.info.id, one.info.title));
-    let last = "Open one with: dunlin --plain -r ID".to_owned();
+    if listed.is_empty() {
+        return vec!["There is no other session here yet.".to_owned()];
+    }
+    let rows = listed.iter().take(SESSIONS).enumerate();
+    let rows = rows.map(|(at, one)| format!("{:>3}  {}  {}", at + 1, one.info.title, one.info.id));
+    let last = "/sessions NUMBER opens one; so does: dunlin --plain -r ID".to_owned();
     rows.chain(std::iter::once(last)).collect()
 }
 
@@ -252,8 +255,28 @@ pub(super) fn preview(to: Destination, prompt: &str, files: &[UndoFile]) -> Vec<
 pub(super) fn help() -> Vec<String> {
     let first = "A line is a prompt. !LINE runs a command, ctrl+c stops a turn, and these:";
     let names = [
-        "new", "sessions", "search", "fork", "rename", "undo", "redo", "rewind", "diff", "compact",
-        "model", "mode", "agent", "export", "continue", "demo", "quit",
+        "new",
+        "sessions",
+        "search",
+        "fork",
+        "rename",
+        "undo",
+        "redo",
+        "rewind",
+        "diff",
+        "compact",
+        "model",
+        "effort",
+        "mode",
+        "agent",
+        "permissions",
+        "cost",
+        "pin",
+        "status",
+        "export",
+        "continue",
+        "demo",
+        "quit",
     ];
     let rows = names.into_iter().filter_map(command::row_of);
     let rows = rows.map(|row| format!("  /{} {}  {}", row.name, row.takes, row.says));

@@ -16,7 +16,7 @@ use ratatui::style::{Modifier, Style};
 
 use super::highlight::Highlights;
 use super::link::Links;
-use super::row::{Row, Styled};
+use super::row::{Join, Row, Styled};
 use crate::tui::term::sanitise::Safe;
 use crate::tui::theme::{CodeKind, Theme};
 
@@ -350,8 +350,15 @@ impl<'a> Writer<'a> {
                 if let Some(table) = self.table.take() {
                     let room = self.page.room.saturating_sub(self.depth());
                     let headless = std::mem::take(&mut self.headless);
-                    for line in table.lay_out(room, self.page.theme, headless) {
+                    for (line, source) in table.lay_out(room, self.page.theme, headless) {
                         self.whole(&line);
+                        if let Some(row) = self.rows.last_mut() {
+                            // A row in which cells go on belongs to the one before.
+                            if source.is_empty() {
+                                row.join = Join::Nothing;
+                            }
+                            row.source = Some(source.into());
+                        }
                     }
                 }
                 self.close_block();

@@ -224,6 +224,8 @@ pub struct Row {
     pub fill: Option<Style>,
     /// Set if a picture shows here: such rows are no text.
     pub picture: Option<PictureRow>,
+    /// What a copy of the whole row gives, where that is not what it shows: a table as it is written.
+    pub source: Option<Box<str>>,
 }
 
 impl Row {
@@ -235,6 +237,7 @@ impl Row {
         join: Join::Line,
         fill: None,
         picture: None,
+        source: None,
     };
 
     /// Draws it from column `x` on, at most `width` columns.
@@ -257,6 +260,12 @@ impl Row {
         let text = self.line.as_str();
         let from = width::byte_at(text, columns.start).max(self.gutter);
         let to = width::byte_at(text, columns.end).max(from);
+        if let Some(source) = &self.source
+            && from == self.gutter
+            && to >= text.trim_end().len()
+        {
+            return source.to_string();
+        }
         let cut = |range| text.get(range).unwrap_or_default();
         match self.right {
             Some(right) if from < right && to > right => {
@@ -275,7 +284,7 @@ impl Row {
 
     /// Bytes of memory.
     pub fn weight(&self) -> usize {
-        size_of::<Self>() + self.line.weight()
+        size_of::<Self>() + self.line.weight() + self.source.as_ref().map_or(0, |s| s.len())
     }
 }
 

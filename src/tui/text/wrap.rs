@@ -149,6 +149,13 @@ impl Breaker {
     }
 }
 
+/// A text in pieces of so many columns, broken at words; blanks at their ends are left out.
+pub fn broken(text: &str, room: usize) -> Vec<&str> {
+    let pieces = pieces(text, room, room).into_iter();
+    let lines = pieces.filter_map(|piece| text.get(piece.range));
+    lines.map(str::trim_end).collect()
+}
+
 /// Wraps a line into rows of at most `width` columns, prefixes included.
 pub fn wrap(line: &Styled, first: &Prefix, rest: &Prefix, width: usize) -> Vec<Row> {
     let room = |prefix: &Prefix| width.saturating_sub(prefix.line.columns());

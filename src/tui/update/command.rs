@@ -165,9 +165,10 @@ fn pick(
     title: &'static str,
     (names, now): (Vec<(String, &str, Op)>, &str),
 ) -> Vec<Effect> {
-    let entries = names.into_iter().map(|(label, detail, op)| Entry {
+    let entries = names.into_iter().map(|(label, says, op)| Entry {
         label,
-        detail: detail.to_owned(),
+        says: says.to_owned(),
+        detail: String::new(),
         intents: vec![Intent::Op(op)],
     });
     show(

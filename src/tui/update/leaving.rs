@@ -20,9 +20,10 @@ pub(super) fn to(state: &mut State, op: Op) -> Vec<Effect> {
         1 => "what it has done stays; 1 message waits there".to_owned(),
         many => format!("what it has done stays; {many} messages wait there"),
     };
-    let entry = |label: String, detail: String, intents| Entry {
+    let entry = |label: String, says: String, intents| Entry {
         label,
-        detail,
+        says,
+        detail: String::new(),
         intents,
     };
     let entries = vec![

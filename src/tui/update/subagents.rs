@@ -47,6 +47,7 @@ fn entries(known: &[Known]) -> Vec<Entry> {
     sorted.sort_by_key(|k| !k.at_work);
     let entry = |k: &&Known| Entry {
         label: k.title.clone(),
+        says: String::new(),
         detail: format!(
             "{}   {}",
             k.agent,

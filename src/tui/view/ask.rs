@@ -3,19 +3,20 @@
 //! What is to be approved is shown byte for byte: hidden characters are written out in red, nothing
 //! is cut without a mark and a way to see all of it (ctrl+f).
 
+mod answers;
+mod body;
+
 use ratatui::buffer::Buffer as Cells;
 use ratatui::layout::{Position, Rect};
-use ratatui::style::Style;
-use unicode_segmentation::UnicodeSegmentation;
 use unicode_width::UnicodeWidthStr;
 
-use super::row::{Row, fit};
+use self::answers::choices;
+use self::body::{facts, subject};
+use super::row::Row;
 use crate::protocol::AskBody;
-use crate::tui::composer::buffer::{Row as Line, grapheme_width, layout, position};
 use crate::tui::keymap::Action;
 use crate::tui::state::State;
-use crate::tui::state::asks::{Choice, OpenAsk, Purpose, loop_subject};
-use crate::tui::term::sanitise::Safe;
+use crate::tui::state::asks::OpenAsk;
 
 /// Rows of the subject shown when the question is not full screen, even if little room is left.
 const SUBJECT_ROWS: usize = 8;
@@ -268,279 +269,6 @@ fn heading(state: &State, open: &OpenAsk) -> Row {
     row.right(&words.join("   "), theme.dim())
 }
 
-/// What is to be approved, wrapped, hidden characters written out.
-fn subject(state: &State, open: &OpenAsk, space: (usize, usize), sheet: &mut Sheet) {
-    let (width, most) = space;
-    let theme = &state.theme;
-    let (text, diff) = match &open.ask.body {
-        AskBody::Permission { subject, diff, .. } => (subject.clone(), diff.as_str()),
-        AskBody::DoomLoop { tool, subject, .. } => (loop_subject(tool, subject), ""),
-        AskBody::Budget { message } => (message.clone(), ""),
-        AskBody::Question { question, .. } => (question.clone(), ""),
-    };
-    let mut lines: Vec<Row> = Vec::new();
-    for line in text.lines() {
-        wrapped(
-            line,
-            width.saturating_sub(4),
-            (theme.bold(), theme.bad()),
-            &mut lines,
-        );
-    }
-    if !diff.is_empty() {
-        lines.push(Row::new());
-        for line in diff
-            .lines()
-            .filter(|line| !line.starts_with("+++") && !line.starts_with("---"))
-        {
-            let style = match line.as_bytes().first() {
-                Some(b'+') => theme.good(),
-                Some(b'-') => theme.bad(),
-                _ => theme.dim(),
-            };
-            wrapped(
-                line,
-                width.saturating_sub(4),
-                (style, theme.bad().patch(theme.reverse())),
-                &mut lines,
-            );
-        }
-    }
-    let total = lines.len();
-    if total <= most {
-        open.most_scroll.set(0);
-    } else if open.full {
-        // A page of it, with marks where it goes on: above, below or both.
-        let scroll = open.scroll.min(total.saturating_sub(most - 1));
-        open.most_scroll.set(total.saturating_sub(most - 1));
-        let above = usize::from(scroll > 0);
-        let fits = scroll + most - above >= total;
-        let shown = most - above - usize::from(!fits);
-        let left = total - (scroll + shown).min(total);
-        lines = lines.into_iter().skip(scroll).take(shown).collect();
-        if scroll > 0 {
-            let text = format!("{} {scroll} rows above", theme.glyphs.hidden);
-            let mark = Row::new().gap(4).text(&text, theme.amber());
-            lines.insert(
-                0,
-                mark.right(&state.keys.key(Action::PageUp), theme.accent()),
-            );
-        }
-        if left > 0 {
-            lines.push(more(state, left));
-        }
-    } else {
-        lines.truncate(most - 1);
-        lines.push(more(state, total - most + 1));
-    }
-    let kinds = (0..lines.len()).map(|at| if at == 0 { Kind::Begins } else { Kind::Subject });
-    sheet.kinds.extend(kinds);
-    sheet.rows.extend(lines);
-    sheet.rows.push(Row::new());
-    sheet.kinds.push(Kind::Blank);
-}
-
-/// One line in as many rows as it takes.
-fn wrapped(line: &str, width: usize, styles: (Style, Style), rows: &mut Vec<Row>) {
-    let mut row = Row::new().gap(4);
-    let mut used = 0;
-    for (piece, odd) in Safe::reveal(line) {
-        let style = if odd { styles.1 } else { styles.0 };
-        let mut rest = piece.as_str();
-        while !rest.is_empty() {
-            let mut take = fit(rest, width.max(2) - used.min(width.max(2)));
-            if take.is_empty() && used == 0 {
-                take = rest.graphemes(true).next().unwrap_or(rest);
-            }
-            row = row.safe(Safe::strip(take), style);
-            used += take.width();
-            rest = rest.get(take.len()..).unwrap_or_default();
-            if !rest.is_empty() {
-                rows.push(std::mem::replace(&mut row, Row::new().gap(4)));
-                used = 0;
-            }
-        }
-    }
-    rows.push(row);
-}
-
-fn facts(state: &State, open: &OpenAsk, width: usize, rows: &mut Vec<(Kind, Row)>) {
-    let theme = &state.theme;
-    let mut facts: Vec<(String, String, Style)> = Vec::new();
-    match &open.ask.body {
-        AskBody::Permission {
-            says, sees, place, ..
-        } => {
-            if !says.is_empty() {
-                let quoted = format!(
-                    "“{}”",
-                    says.split_whitespace().collect::<Vec<_>>().join(" ")
-                );
-                facts.push(("says".to_owned(), quoted, theme.thought()));
-            }
-            if !sees.is_empty() {
-                facts.push(("sees".to_owned(), sees.join(", "), theme.default()));
-            }
-            if !place.is_empty() {
-                facts.push(("where".to_owned(), place.clone(), theme.default()));
-            }
-        }
-        AskBody::DoomLoop { facts: given, .. } => facts.extend(
-            given
-                .iter()
-                .map(|(label, text)| (label.clone(), text.clone(), theme.default())),
-        ),
-        AskBody::Budget { .. } | AskBody::Question { .. } => {}
-    }
-    if facts.is_empty() {
-        return;
-    }
-    let label = facts
-        .iter()
-        .map(|(label, ..)| label.width() + 1)
-        .max()
-        .unwrap_or(0)
-        .max(8);
-    let column = LABEL - 2 + label;
-    for (name, text, style) in facts {
-        let room = width.saturating_sub(column).max(8);
-        let kind = if name == "says" {
-            Kind::Says
-        } else {
-            Kind::Ours
-        };
-        for (at, line) in layout(&text, room, grapheme_width).iter().enumerate() {
-            let name = if at == 0 { name.as_str() } else { "" };
-            let piece = text.get(line.range.clone()).unwrap_or_default();
-            let row = Row::new()
-                .gap(LABEL - 2)
-                .text(name, theme.dim())
-                .to(column)
-                .text(piece, style);
-            rows.push((kind, row));
-        }
-    }
-}
-
-fn choices(state: &State, open: &OpenAsk, width: usize, sheet: &mut Sheet) {
-    let theme = &state.theme;
-    let all = open.choices();
-    let question = matches!(open.ask.body, AskBody::Question { .. });
-    let detail = all
-        .iter()
-        .filter(|c| !c.detail.is_empty())
-        .map(|c| CHOICE - 2 + c.label.width() + 2)
-        .max()
-        .unwrap_or(0)
-        .max(DETAIL - 2);
-    for (at, choice) in all.iter().enumerate() {
-        let key = match choice.action {
-            Some(action) => state.keys.key(action),
-            None if question && at < 9 => (at + 1).to_string(),
-            None => String::new(),
-        };
-        let selected = at == open.selected && open.field.is_none();
-        // An option of the model's may be long: it is shown whole.
-        let label = |line: &Line| choice.label.get(line.range.clone()).unwrap_or_default();
-        let lines = if question {
-            layout(
-                &choice.label,
-                width.saturating_sub(CHOICE - 2).max(8),
-                grapheme_width,
-            )
-        } else {
-            Vec::new()
-        };
-        if let [first, more @ ..] = lines.as_slice()
-            && !more.is_empty()
-        {
-            let short = Choice {
-                label: label(first).to_owned(),
-                ..choice.clone()
-            };
-            sheet
-                .rows
-                .push(choice_row(state, &short, (&key, selected, detail)));
-            let style = if selected {
-                theme.bold()
-            } else {
-                theme.default()
-            };
-            let rest = more
-                .iter()
-                .map(|line| Row::new().gap(CHOICE - 2).text(label(line), style));
-            sheet.rows.extend(rest);
-            continue;
-        }
-        sheet
-            .rows
-            .push(choice_row(state, choice, (&key, selected, detail)));
-        if choice.action == Some(Action::AskOnce) && !open.withheld().is_empty() {
-            let text = format!("not offered: {}", open.withheld());
-            sheet
-                .rows
-                .push(Row::new().gap(CHOICE - 2).text(&text, theme.dim()));
-        }
-    }
-    if let Some(field) = &open.field {
-        let label = match field.purpose {
-            Purpose::Say => "tell the model",
-            Purpose::Pattern => "pattern",
-            Purpose::Answer => "answer",
-        };
-        let row = Row::new()
-            .gap(1)
-            .fixed(theme.glyphs.prompt, theme.accent())
-            .gap(1);
-        let row = row.text(label, theme.dim()).gap(2);
-        let start = row.width();
-        let room = width.saturating_sub(start + 1).max(4);
-        let lines = layout(field.text.text(), room, grapheme_width);
-        let (line, col) = position(&lines, field.text.cursor());
-        let shown = field
-            .text
-            .text()
-            .get(lines[line].range.clone())
-            .unwrap_or_default();
-        sheet.rows.push(Row::new());
-        let row = row.text(shown, theme.default());
-        sheet.rows.push(row.right(field.problem, theme.amber()));
-        sheet.cursor = Some((sheet.rows.len() - 1, start + col));
-    }
-}
-
-fn choice_row(state: &State, choice: &Choice, place: (&str, bool, usize)) -> Row {
-    let (key, selected, detail) = place;
-    let theme = &state.theme;
-    let style = if selected {
-        theme.bold()
-    } else {
-        theme.default()
-    };
-    let row = if selected {
-        Row::new()
-            .gap(1)
-            .fixed(theme.glyphs.prompt, theme.accent())
-            .gap(1)
-    } else {
-        Row::new().gap(3)
-    };
-    let row = row
-        .text(key, theme.accent())
-        .to(CHOICE - 2)
-        .text(&choice.label, style);
-    let row = if choice.detail.is_empty() {
-        row
-    } else {
-        row.to(detail).text(&choice.detail, theme.default())
-    };
-    if choice.note.is_empty() {
-        row
-    } else {
-        row.gap(6).text(&choice.note, theme.dim())
-    }
-}
-
 fn foot(state: &State) -> Row {
     let theme = &state.theme;
     let Some(open) = state.asks.current() else {
@@ -548,51 +276,43 @@ fn foot(state: &State) -> Row {
     };
     let keys = &state.keys;
     let no = match (&open.field, &open.ask.body) {
-        (Some(_), _) => " back",
-        (None, AskBody::DoomLoop { .. } | AskBody::Budget { .. }) => " stop",
-        (None, _) => " no",
+        (Some(_), _) => "back",
+        (None, AskBody::DoomLoop { .. } | AskBody::Budget { .. }) => "stop",
+        (None, _) => "no",
     };
     let mut row = Row::new();
     if open.field.is_none() {
         row = row.fixed("↑↓", theme.accent()).gap(1);
     }
-    row = row
-        .text(&keys.key(Action::AskAccept), theme.accent())
-        .gap(3);
-    row = row
-        .text(&keys.key(Action::AskClose), theme.accent())
-        .fixed(no, theme.dim());
+    row = row.text(&keys.key(Action::AskAccept), theme.accent());
+    let mut hints = vec![(keys.key(Action::AskClose), no)];
     if matches!(open.ask.body, AskBody::Permission { .. }) && open.field.is_none() {
-        let what = if open.full {
-            " smaller"
-        } else {
-            " full screen"
-        };
-        row = row
-            .gap(3)
-            .text(&keys.key(Action::AskFull), theme.accent())
-            .fixed(what, theme.dim());
+        let what = if open.full { "smaller" } else { "full screen" };
+        hints.push((keys.key(Action::AskFull), what));
         if open.full && open.most_scroll.get() > 0 {
-            let keys = format!(
-                "{} {}",
-                keys.key(Action::PageUp),
-                keys.key(Action::PageDown)
-            );
-            row = row
-                .gap(3)
-                .text(&keys, theme.accent())
-                .fixed(" page", theme.dim());
+            let pages = [Action::PageUp, Action::PageDown].map(|action| keys.key(action));
+            hints.push((pages.join(" "), "page"));
         }
     }
     if state.asks.place().1 > 1 {
-        row = row
-            .gap(3)
-            .text(&keys.key(Action::AskNext), theme.accent())
-            .fixed(" next", theme.dim());
+        hints.push((keys.key(Action::AskNext), "next"));
     }
-    let who = state
-        .status
-        .as_ref()
-        .map(|s| format!("{} {} {}", s.agent, theme.glyphs.dot, s.mode.name()));
-    row.right(&who.unwrap_or_default(), theme.dim())
+    // What does not fit is left out as a whole.
+    let margins = if state.is_narrow() { 0 } else { 4 };
+    let room = usize::from(state.terminal.size.0).saturating_sub(margins);
+    for (key, says) in hints {
+        if row.width() + 3 + key.width() + 1 + says.len() <= room {
+            row = row
+                .gap(3)
+                .text(&key, theme.accent())
+                .text(&format!(" {says}"), theme.dim());
+        }
+    }
+    let status = state.status.as_ref();
+    let who = status.map(|s| format!("{} {} {}", s.agent, theme.glyphs.dot, s.mode.name()));
+    let who = who.unwrap_or_default();
+    if row.width() + 3 + who.width() > room {
+        return row;
+    }
+    row.right(&who, theme.dim())
 }

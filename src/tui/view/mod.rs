@@ -297,11 +297,20 @@ fn transcript(state: &mut State, area: Rect, buf: &mut Buffer, now: Millis) -> (
         let margin = if state.is_narrow() { 0 } else { 4 };
         let inner = inset(area, margin);
         let all = start::rows(state, usize::from(inner.width), now);
-        let skip = all.len().saturating_sub(usize::from(inner.height));
-        let shown = &all[skip..];
+        let room = usize::from(inner.height);
+        let mut shown = all;
+        if shown.len() > room {
+            // The end says what to do; that there is more above is said.
+            let skip = shown.len() - room;
+            shown.drain(..skip);
+            let text = format!("{} {} rows above", state.theme.glyphs.hidden, skip + 1);
+            if let Some(first) = shown.first_mut() {
+                *first = Row::new().text(&text, state.theme.dim());
+            }
+        }
         let y = inner.bottom() - shown.len() as u16;
         rows(
-            shown,
+            &shown,
             Rect {
                 y,
                 height: shown.len() as u16,

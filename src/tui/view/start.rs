@@ -23,7 +23,7 @@ pub fn rows(state: &State, width: usize, now: Millis) -> Vec<Row> {
     }
     if let Some((reason, found)) = &state.start.onboarding {
         rows.push(Row::new());
-        rows.extend(onboarding(state, reason, found));
+        rows.extend(onboarding(state, (reason, found), width));
     } else if !state.start.recent.is_empty() {
         rows.push(Row::new());
         let recent = state.start.recent.iter().enumerate();
@@ -156,15 +156,19 @@ fn hints(state: &State) -> Row {
     row
 }
 
-fn onboarding(state: &State, reason: &str, found: &[String]) -> Vec<Row> {
+/// What is missing and what to do, whole at any width.
+fn onboarding(state: &State, (reason, found): (&str, &[String]), width: usize) -> Vec<Row> {
     let theme = &state.theme;
-    let mut rows = vec![
-        Row::new()
-            .fixed(theme.glyphs.ask, theme.amber())
-            .gap(1)
-            .text(reason, theme.bold()),
-        Row::new(),
-    ];
+    let mut rows: Vec<Row> = Vec::new();
+    for line in wrap::broken(reason, width.saturating_sub(2).max(8)) {
+        let row = if rows.is_empty() {
+            Row::new().fixed(theme.glyphs.ask, theme.amber()).gap(1)
+        } else {
+            Row::new().gap(2)
+        };
+        rows.push(row.text(line, theme.bold()));
+    }
+    rows.push(Row::new());
     if found.is_empty() {
         rows.push(Row::new().fixed(
             "No key in the environment, no local model server.",
@@ -192,13 +196,16 @@ fn onboarding(state: &State, reason: &str, found: &[String]) -> Vec<Row> {
             "store a key (in the shell), or set ANTHROPIC_API_KEY, OPENAI_API_KEY, …",
         ),
     ];
+    // In a narrow window what a command does stands below it.
+    let (beside, at) = if width < 50 { (false, 2) } else { (true, 14) };
     for (command, says) in choices {
-        rows.push(
-            Row::new()
-                .fixed(command, theme.accent())
-                .to(14)
-                .fixed(says, theme.dim()),
-        );
+        let mut row = Row::new().fixed(command, theme.accent());
+        if !beside {
+            rows.push(std::mem::take(&mut row));
+        }
+        for line in wrap::broken(says, width.saturating_sub(at).max(8)) {
+            rows.push(std::mem::take(&mut row).to(at).text(line, theme.dim()));
+        }
     }
     rows
 }

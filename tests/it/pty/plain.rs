@@ -152,6 +152,41 @@ fn turns_are_gone_back_to_and_words_are_found_by_number() {
     assert_plain(&terminal);
 }
 
+#[test]
+fn cost_pins_status_and_sessions_are_told_in_lines() {
+    let world = World::scripted(&json!({"steps": [
+        {"text": "I look.", "calls": [{"name": "bash", "input": {"command": "echo found"}}],
+         "usage": {"input": 900, "output": 100}},
+        {"text": "It is there."}
+    ]}));
+    let mut terminal = dunlin(&world, &["--plain", "--mode", "auto"]);
+    terminal.shows("> ");
+    terminal.send("look for it\r");
+    terminal.shows("It is there.");
+    terminal.send("/cost\r");
+    terminal.shows("By turn:");
+    let screen = terminal.shows("look for it: ");
+    assert!(screen.contains("2 steps"), "{screen}");
+    terminal.send("/pin\r");
+    let screen = terminal.shows("/pin NUMBER pins it");
+    assert!(screen.contains("1  answer: It is there."), "{screen}");
+    assert!(screen.contains("2  output: bash echo found"), "{screen}");
+    terminal.send("/pin 2\r");
+    terminal.shows("tokens, pinned)");
+    terminal.send("/pin 99\r");
+    terminal.shows("There is no such part.");
+    terminal.send("/status\r");
+    let screen = terminal.shows("snapshots: ");
+    assert!(screen.contains("mode: auto"), "{screen}");
+    terminal.send("/sessions 9\r");
+    terminal.shows("There is no such session.");
+    terminal.send("/effort nonsense\r");
+    terminal.shows("Write /effort default, ");
+    terminal.send("/quit\r");
+    assert_eq!(terminal.ends(), 0);
+    assert_plain(&terminal);
+}
+
 /// Runs `--plain` over pipes with these lines and gives what it printed.
 fn piped(world: &World, args: &[&str], lines: &str) -> String {
     let model = world.model();

@@ -9,6 +9,7 @@
 mod asks;
 mod bytes;
 mod clicks;
+mod copying;
 mod everything;
 mod fixtures;
 mod frames;
@@ -17,6 +18,7 @@ mod keys;
 mod lists;
 mod modes;
 mod never_lost;
+mod overlays;
 mod pastes;
 mod reading;
 mod reports;

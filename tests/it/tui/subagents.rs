@@ -9,7 +9,7 @@ use serde_json::json;
 use super::fixtures::{World, info};
 
 /// A call of `task` that has a subagent at work.
-fn at_work(world: &mut World, title: &str) -> (Part, SessionId) {
+pub(super) fn at_work(world: &mut World, title: &str) -> (Part, SessionId) {
     let message = world.mint.message(world.tui.now);
     let child = world.mint.session(world.tui.now);
     let state = ToolState::Running {
@@ -42,7 +42,7 @@ fn tells(world: &mut World, session: SessionId, event: Event) {
 }
 
 /// Its beginning, and that it said so much.
-fn shows(world: &mut World, child: SessionId, text: &str) -> Part {
+pub(super) fn shows(world: &mut World, child: SessionId, text: &str) -> Part {
     let (mut shown, now) = (info(child, "x"), world.tui.now);
     shown.agent = "explore".to_owned();
     let started = Event::SessionStarted {

@@ -53,9 +53,13 @@ impl DiffView {
         if bottom <= top {
             return None;
         }
-        footer_of(state, hints, Action::DiffClose).draw(foot, buf);
         let listed = area.width >= WITH_LIST;
         rules(state, area, (top, bottom), listed, buf);
+        if bottom == foot.y {
+            // In a low window the keys have the rule's row.
+            crate::tui::view::clear(foot, buf);
+        }
+        footer_of(state, hints, Action::DiffClose).draw(foot, buf);
         let (y, height) = (top + 1, bottom.saturating_sub(top + 1));
         let mut right = Rect {
             x: frame.body.x,

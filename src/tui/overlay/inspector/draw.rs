@@ -52,14 +52,28 @@ impl Inspector {
             top = top.max((at + 1).saturating_sub(height)).min(highest);
         }
         draw_rows(rows.iter().skip(top), rest, buf);
-        let hints: [(&[Action], &str); 6] = [
-            (&[Action::PagerUp, Action::PagerDown], "event"),
-            (&[Action::ContextDetails], "details"),
-            (&[Action::RestorePruned], "restore"),
-            (&[Action::PruneNow], "prune now"),
-            (&[Action::CompactNow], "compact now"),
-            (&[Action::ContextExport], "export"),
-        ];
+        self.last.set(rows.len().saturating_sub(height));
+        let mut hints: Vec<(&[Action], &str)> = Vec::new();
+        match self.report.timeline.get(self.event) {
+            Some(moment) => {
+                if self.report.timeline.len() > 1 {
+                    hints.push((&[Action::PagerUp, Action::PagerDown], "event"));
+                }
+                hints.push((&[Action::ContextDetails], "details"));
+                if !moment.is_compaction() {
+                    hints.push((&[Action::RestorePruned], "restore"));
+                }
+            }
+            None if self.last.get() > 0 => {
+                hints.push((&[Action::PagerUp, Action::PagerDown], "row"));
+            }
+            None => {}
+        }
+        hints.extend([
+            (&[Action::PruneNow][..], "prune now"),
+            (&[Action::CompactNow][..], "compact now"),
+            (&[Action::ContextExport][..], "export"),
+        ]);
         footer_of(state, &hints, Action::PagerClose).draw(frame.footer, buf);
         let below = rows.len().saturating_sub(top + height);
         if below > 0 && frame.footer.y > frame.body.bottom() {

@@ -7,6 +7,8 @@
 mod chart;
 mod draw;
 
+use std::cell::Cell as Measured;
+
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -27,6 +29,8 @@ pub struct Inspector {
     top: usize,
     /// The selected event is to be on screen.
     follows: bool,
+    /// The largest `top` that the last frame had a use for.
+    last: Measured<usize>,
 }
 
 #[derive(Debug, Clone, Default, Deserialize)]
@@ -141,6 +145,7 @@ impl Inspector {
             report,
             top: 0,
             follows: false,
+            last: Measured::new(0),
         }
     }
 
@@ -158,11 +163,8 @@ impl Inspector {
     /// Moves by rows.
     pub fn scroll(&mut self, delta: isize) {
         self.follows = false;
-        self.top = self.top.saturating_add_signed(delta).min(self.most_rows());
-    }
-
-    fn most_rows(&self) -> usize {
-        30 + self.report.timeline.len() + self.report.warnings.len() * 2
+        let to = self.top.saturating_add_signed(delta);
+        self.top = to.min(self.last.get());
     }
 
     fn step(&mut self, delta: isize) {

@@ -30,27 +30,49 @@ impl Table {
     }
 
     /// The table's rows, at most `room` columns wide unless there are too many columns; then they
-    /// are cut. `headless`: without the head.
-    pub(super) fn lay_out(&self, room: usize, theme: &Theme, headless: bool) -> Vec<Styled> {
+    /// are cut. With each comes how a copy of it reads: the row as it is written, nothing for the rows
+    /// in which its cells go on. `headless`: without the head.
+    pub(super) fn lay_out(
+        &self,
+        room: usize,
+        theme: &Theme,
+        headless: bool,
+    ) -> Vec<(Styled, String)> {
         let widths = self.widths(room);
         let mut lines = Vec::new();
         for (n, row) in self.rows.iter().enumerate() {
             if n == 0 && headless {
                 continue;
             }
-            self.row(row, &widths, &mut lines);
+            let mut rows = Vec::new();
+            self.row(row, &widths, &mut rows);
+            let cells = row.iter().map(|cell| cell.as_str().replace('|', "\\|"));
+            let source = format!("| {} |", cells.collect::<Vec<_>>().join(" | "));
+            let sources = std::iter::once(source).chain(std::iter::repeat(String::new()));
+            lines.extend(rows.into_iter().zip(sources));
             if n == 0 {
                 let mut rule = Styled::new();
                 let sign = super::first_char(theme.glyphs.free);
                 let total = widths.iter().sum::<usize>() + GAP * widths.len().saturating_sub(1);
                 rule.repeat(sign, total.min(room.max(1)), theme.dim());
-                lines.push(rule);
+                lines.push((rule, self.delimiter(row.len())));
             }
         }
         lines
             .into_iter()
-            .map(|line| line.fit(room.max(1)))
+            .map(|(line, source)| (line.fit(room.max(1)), source))
             .collect()
+    }
+
+    /// `| --- | ---: |`: the row under the head as it is written.
+    fn delimiter(&self, columns: usize) -> String {
+        let sign = |column| match self.alignments.get(column) {
+            Some(Alignment::Right) => "---:",
+            Some(Alignment::Center) => ":---:",
+            _ => "---",
+        };
+        let signs: Vec<&str> = (0..columns).map(sign).collect();
+        format!("| {} |", signs.join(" | "))
     }
 
     fn widths(&self, room: usize) -> Vec<usize> {
