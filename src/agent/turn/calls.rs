@@ -21,6 +21,9 @@ use crate::tools::{Access, Failure, ProgressUpdate, Success};
 /// A snapshot of the step's start that is so young need not be taken again before writing, in ms.
 const SNAPSHOT_FRESH: Millis = 500;
 
+/// The same refusal of the store is not said again so soon, in ms.
+const SAID_LATELY: Millis = 5_000;
+
 /// Where a call of the running step stands.
 #[derive(Debug, Clone)]
 pub(super) struct Call {
@@ -495,11 +498,18 @@ impl Turn {
         }
     }
 
-    /// The store could not accept something: calls that can write must not run on.
+    /// The store could not accept something: calls that can write must not run on. What a full disk refuses
+    /// comes in heaps; it is said once.
     pub(super) fn store_failed(&mut self, now: Millis, fault: Fault) {
         debug_assert_eq!(fault.kind, FaultKind::Storage);
-        self.announce(Event::Error { error: fault });
-        if self.running.is_some() {
+        let runs = self.running.is_some();
+        let said = self.refused.as_ref();
+        let again = said.is_some_and(|(text, at)| *text == fault.message && now - at < SAID_LATELY);
+        if runs || !again {
+            self.refused = Some((fault.message.clone(), now));
+            self.announce(Event::Error { error: fault });
+        }
+        if runs {
             self.cut(now);
             self.end_turn(now, TurnEnd::Error);
         }

@@ -143,6 +143,8 @@ pub struct Turn {
     last_writes: VecDeque<step::StepWrites>,
     effects: Vec<Effect>,
     last_status: Millis,
+    /// What the store said when it refused something last, and when.
+    refused: Option<(String, Millis)>,
 }
 
 impl Turn {
@@ -190,6 +192,7 @@ impl Turn {
             last_writes: VecDeque::new(),
             effects: Vec::new(),
             last_status: 0,
+            refused: None,
         };
         let folding = turn.setup.context.prune_fold;
         turn.conversation.set_folding(folding);

@@ -5,6 +5,7 @@ mod budgets;
 mod crash;
 mod crash_all;
 mod families;
+mod full;
 mod grants;
 mod interrupt;
 mod loops;
