@@ -12,7 +12,7 @@ use super::driver::Back;
 use crate::config::agents::{AgentDef, AgentKind};
 use crate::protocol::PartId;
 use crate::protocol::tool::INTERRUPTED_OUTPUT;
-use crate::tools::arguments::Form;
+use crate::tools::arguments::{Form, short};
 use crate::tools::{Access, Failure, Need, Progress, Success, Tool, ToolContext};
 
 /// Name of the tool.
@@ -139,7 +139,7 @@ impl Task {
             let known: Vec<&str> = self.agents.iter().map(|a| a.name.as_str()).collect();
             return Err(format!(
                 "There is no subagent {}. The subagents are: {}.",
-                input.agent,
+                short(&input.agent),
                 known.join(", ")
             ));
         };

@@ -4,13 +4,14 @@
 //! gets orders and complaints in order, then the end.
 
 use std::io::{BufRead, Read};
+use std::path::Path;
 
 use serde::Deserialize;
 use tokio::sync::mpsc;
 
 use crate::protocol::{
-    Answer, AskId, Delivery, FilePart, Mode, ModelRef, Op, PromptInput, QueueEdit, QueueId,
-    SessionId,
+    Answer, AskId, Delivery, FilePart, FileSource, Mode, ModelRef, Op, PromptInput, QueueEdit,
+    QueueId, SessionId,
 };
 
 /// Longest line that is read.
@@ -118,6 +119,18 @@ pub(super) fn read(line: &str) -> Result<Op, String> {
         return Err("This order says nothing: give it a text or files.".to_owned());
     }
     Ok(Op::from(order))
+}
+
+/// The first file of an order that is not there; what is attached without being there would only be
+/// missed when the request is made.
+pub(super) fn missing_file(op: &Op, worktree: &Path) -> Option<String> {
+    let (Op::Prompt { input, .. } | Op::Queue(QueueEdit::Replace(_, input))) = op else {
+        return None;
+    };
+    input.files.iter().find_map(|file| match &file.source {
+        FileSource::Path(path) if !worktree.join(path).is_file() => Some(path.clone()),
+        FileSource::Path(_) | FileSource::Blob(_) => None,
+    })
 }
 
 /// What came of reading a line.

@@ -27,6 +27,8 @@ pub(super) struct TextPrinter<O, E> {
     said: HashSet<MessageId>,
     /// Texts of the newest message, by part, in order.
     texts: Vec<(PartId, String)>,
+    /// Those of them that were told as progress, because the model went on working in the same message.
+    told: HashSet<PartId>,
     newest: Option<MessageId>,
     /// Calls that began here and whose end was not told yet.
     begun: HashSet<PartId>,
@@ -42,6 +44,7 @@ impl<O: Write, E: Write> TextPrinter<O, E> {
             bare: false,
             said: HashSet::new(),
             texts: Vec::new(),
+            told: HashSet::new(),
             newest: None,
             begun: HashSet::new(),
         }
@@ -57,6 +60,8 @@ impl<O: Write, E: Write> TextPrinter<O, E> {
             PartBody::Text { text, ignored, .. } if self.said.contains(&part.message) => {
                 if self.newest != Some(part.message) {
                     self.progress_texts()?;
+                    self.texts.clear();
+                    self.told.clear();
                     self.newest = Some(part.message);
                 }
                 self.texts.retain(|(id, _)| *id != part.id);
@@ -65,22 +70,25 @@ impl<O: Write, E: Write> TextPrinter<O, E> {
                 }
                 Ok(())
             }
-            PartBody::Tool(tool) => self.tool(part.id, &tool.tool, &tool.state),
+            PartBody::Tool(tool) => self.tool(part, &tool.tool, &tool.state),
             _ => Ok(()),
         }
     }
 
     /// What the model said before it went on working is progress.
     fn progress_texts(&mut self) -> io::Result<()> {
-        for (_, text) in std::mem::take(&mut self.texts) {
-            if !text.trim().is_empty() {
-                self.tell(text.trim())?;
-            }
-        }
-        Ok(())
+        let new: Vec<String> = self
+            .texts
+            .iter()
+            .filter(|(id, text)| !text.trim().is_empty() && !self.told.contains(id))
+            .map(|(_, text)| text.trim().to_owned())
+            .collect();
+        self.told.extend(self.texts.iter().map(|(id, _)| *id));
+        new.iter().try_for_each(|text| self.tell(text))
     }
 
-    fn tool(&mut self, id: PartId, name: &str, state: &ToolState) -> io::Result<()> {
+    fn tool(&mut self, part: &Part, name: &str, state: &ToolState) -> io::Result<()> {
+        let id = part.id;
         let (title, mark) = match state {
             ToolState::Completed { title, .. } => (title, "✓"),
             ToolState::Error { title, .. } => (title, "✗"),
@@ -92,6 +100,10 @@ impl<O: Write, E: Write> TextPrinter<O, E> {
         // an old call is announced again when its output is cleared or restored
         if !self.begun.remove(&id) {
             return Ok(());
+        }
+        // in the order in which it was said and done
+        if self.newest == Some(part.message) {
+            self.progress_texts()?;
         }
         match state {
             ToolState::Error { error, .. } => {
@@ -172,8 +184,11 @@ impl<O: Write, E: Write> Printer for TextPrinter<O, E> {
     }
 
     fn end(&mut self) -> io::Result<()> {
+        // a terminal shows both streams: what it has is not shown again
+        let told = |id: &PartId| self.terminal && self.told.contains(id);
         let texts: Vec<String> = std::mem::take(&mut self.texts)
             .into_iter()
+            .filter(|(id, _)| !told(id))
             .map(|(_, text)| text)
             .collect();
         let answer = texts.join("\n");
@@ -233,6 +248,54 @@ mod tests {
         });
         let part = serde_json::from_value(part).expect("a part");
         Event::PartUpdated { part }
+    }
+
+    fn says(part: &str, message: &str, text: &str) -> Event {
+        let part = json!({
+            "id": part, "message": message, "session": SESSION, "start": 1, "type": "text", "text": text,
+            "synthetic": false, "ignored": false
+        });
+        let part = serde_json::from_value(part).expect("a part");
+        Event::PartUpdated { part }
+    }
+
+    #[test]
+    fn what_is_said_before_a_call_is_told_before_it_and_the_answer_is_that_of_the_last_step() {
+        let messages = [
+            "msg_01a201c5313a7f42800b7e9c4440a63d",
+            "msg_01a201c5313a7f42800b7e9c4440a63e",
+        ];
+        let events = [
+            created(messages[0]),
+            says(
+                "prt_01a201c531427c20800becd95d9dbff1",
+                messages[0],
+                "first I look",
+            ),
+            running("prt_01a201c531427c20800becd95d9dbff2", messages[0]),
+            called("prt_01a201c531427c20800becd95d9dbff2", messages[0]),
+            created(messages[1]),
+            says(
+                "prt_01a201c531427c20800becd95d9dbff3",
+                messages[1],
+                "and now",
+            ),
+            running("prt_01a201c531427c20800becd95d9dbff4", messages[1]),
+            called("prt_01a201c531427c20800becd95d9dbff4", messages[1]),
+        ];
+        for (terminal, stdout) in [(false, "and now\n"), (true, "")] {
+            let (mut out, mut err) = (Vec::new(), Vec::new());
+            let mut printer = TextPrinter::new(&mut out, &mut err, str::to_owned, terminal);
+            for event in &events {
+                printer.event(event).expect("memory");
+            }
+            printer.end().expect("memory");
+            assert_eq!(
+                String::from_utf8_lossy(&err),
+                "first I look\n✓ bash ls -l\nand now\n✓ bash ls -l\n"
+            );
+            assert_eq!(String::from_utf8_lossy(&out), stdout);
+        }
     }
 
     #[test]

@@ -91,6 +91,8 @@ impl Form {
             }
         }
         serde_json::from_value(Value::Object(object)).map_err(|error| {
+            // serde repeats the value that it did not expect, however long it is
+            let error = clipped(&error.to_string(), 300);
             format!("The arguments of `{}` do not fit its schema: {error}. Call it again with that mended.", self.tool)
         })
     }
@@ -136,6 +138,19 @@ impl Form {
         fields
             .iter()
             .find(|(field, _)| plain(field) == wanted || Some(field.as_str()) == real)
+    }
+}
+
+/// What a model sent, as short as a sentence about it can repeat it.
+pub fn short(text: &str) -> String {
+    clipped(text, 60)
+}
+
+/// The first so many characters of a text, and a sign where there are more.
+pub fn clipped(text: &str, chars: usize) -> String {
+    match text.char_indices().nth(chars) {
+        Some((end, _)) => [text.get(..end).unwrap_or_default(), "…"].concat(),
+        None => text.to_owned(),
     }
 }
 
@@ -192,15 +207,7 @@ fn coerce(value: Value, schema: &Value) -> Result<Value, String> {
         .get("type")
         .and_then(Value::as_str)
         .unwrap_or_default();
-    let short = |value: &Value| {
-        let text = value.to_string();
-        let cut: String = text.chars().take(60).collect();
-        if cut.len() < text.len() {
-            format!("{cut}…")
-        } else {
-            cut
-        }
-    };
+    let short = |value: &Value| short(&value.to_string());
     let value = match (kind, value) {
         ("integer", value) => whole(&value).map(Value::from).ok_or_else(|| {
             let least = schema
@@ -216,7 +223,9 @@ fn coerce(value: Value, schema: &Value) -> Result<Value, String> {
         })?,
         ("number", Value::String(text)) => match text.trim().parse::<f64>() {
             Ok(number) => Value::from(number),
-            Err(_no_number) => return Err(format!("must be a number, not \"{text}\"")),
+            Err(_no_number) => {
+                return Err(format!("must be a number, not \"{}\"", self::short(&text)));
+            }
         },
         ("boolean", value) => match &value {
             Value::Bool(_) => value,

@@ -58,6 +58,31 @@ pub struct Access {
     pub says: String,
 }
 
+impl Access {
+    /// The access of a call that changes nothing.
+    pub const fn reading(title: String, needs: Vec<Need>) -> Self {
+        Self {
+            title,
+            needs,
+            writes: Vec::new(),
+            can_write: false,
+            says: String::new(),
+        }
+    }
+}
+
+/// A call's end under its title: what came of it, or the sentence about why nothing did.
+pub fn titled(title: String, done: Result<Success, String>) -> Result<Success, Failure> {
+    match done {
+        Ok(success) => Ok(Success { title, ..success }),
+        Err(message) => Err(Failure {
+            message,
+            title,
+            ..Failure::default()
+        }),
+    }
+}
+
 /// One thing that permission is needed for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Need {

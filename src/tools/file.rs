@@ -90,7 +90,12 @@ pub(crate) fn decode(
     context: &ToolContext,
 ) -> Result<TextFile, String> {
     let size = bytes.len() as u64;
-    TextFile::decode(bytes).map_err(|NotText { mime }| {
+    let known = context.reads.encoding(path);
+    let decoded = TextFile::decode_as(bytes, known.as_deref());
+    if let Some(guess) = decoded.as_ref().ok().and_then(TextFile::guessed) {
+        context.reads.note_encoding(path, guess);
+    }
+    decoded.map_err(|NotText { mime }| {
         let name = context.workspace.model_path(path);
         let what = mime.map_or_else(String::new, |mime| format!(" ({mime})"));
         format!(

@@ -6,10 +6,11 @@ use std::io::{Seek, Write as _};
 use serde_json::json;
 
 use super::blocking::Blocking;
+use super::output::rules::{Limit, RULES, Rule};
 use super::read::Read;
 use super::search::{Glob, Grep, List};
 use super::test_world::World;
-use super::{Success, Tool};
+use super::{Failure, Success, Tool};
 
 /// Lines of the full output that was saved; none if nothing was cut.
 fn saved(done: &Success) -> Option<usize> {
@@ -160,42 +161,75 @@ fn every_tool_has_a_limit_that_holds_to_the_line_and_the_byte() {
     let world = World::new();
     let store = &world.context.output;
     let fits = |tool: &str, text: String| store.fit(tool, text).full.is_none();
-    for tool in [
-        "edit",
-        "write",
-        "apply_patch",
-        "list",
-        "todo",
-        "task",
-        "question",
-        "web_fetch",
-        "skill",
-        "recall",
-        "kill",
-    ] {
-        assert!(fits(tool, "x\n".repeat(2_000)), "{tool}");
-        assert!(!fits(tool, "x\n".repeat(2_001)), "{tool}");
-        assert!(
-            fits(tool, "x".repeat(51_200)) && !fits(tool, "x".repeat(51_201)),
-            "{tool}"
-        );
-    }
-    for tool in ["bash", "bash_output"] {
-        assert!(
-            fits(tool, "é".repeat(30_000)) && !fits(tool, "é".repeat(30_001)),
-            "{tool}"
-        );
+    for Rule { tool, limit, .. } in RULES {
+        match limit {
+            Limit::Bash => {
+                assert!(
+                    fits(tool, "é".repeat(30_000)) && !fits(tool, "é".repeat(30_001)),
+                    "{tool}"
+                );
+                // A limit of its own in place of the general one: neither lines nor bytes count.
+                assert!(
+                    fits(tool, "\n".repeat(30_000)) && fits(tool, "€".repeat(30_000)),
+                    "{tool}"
+                );
+            }
+            Limit::Read => {
+                assert!(fits(tool, "x\n".repeat(2_000)) && !fits(tool, "x\n".repeat(2_001)));
+                assert!(fits(tool, "é".repeat(2_000)) && !fits(tool, "é".repeat(2_001)));
+            }
+            Limit::Grep | Limit::Glob => {
+                assert!(fits(tool, "x\n".repeat(1_000)) && !fits(tool, "x\n".repeat(1_001)));
+            }
+            Limit::General => {
+                assert!(
+                    fits(tool, "x\n".repeat(2_000)) && !fits(tool, "x\n".repeat(2_001)),
+                    "{tool}"
+                );
+            }
+        }
+        if !matches!(limit, Limit::Bash | Limit::Read) {
+            assert!(
+                fits(tool, "x".repeat(51_200)) && !fits(tool, "x".repeat(51_201)),
+                "{tool}"
+            );
+        }
     }
     let tool = "mcp__server__tool";
     assert!(fits(tool, "é".repeat(120_000)) && !fits(tool, "é".repeat(120_001)));
-    // A forgotten cut is made up for before the result is recorded.
-    for tool in ["edit", "todo", "question", "mcp__server__tool"] {
-        let mut text = "line\n".repeat(60_000);
-        let full = store.guard(tool, &mut text).expect("it is cut");
-        assert!(
-            text.contains("bytes truncated") && text.contains(&full.path),
-            "{tool}"
-        );
-        assert_eq!(fs::metadata(full.path).expect("saved").len(), 300_000);
+}
+
+#[test]
+fn a_forgotten_cut_is_made_up_for_before_a_result_is_recorded() {
+    let world = World::new();
+    let store = &world.context.output;
+    let tools = RULES
+        .iter()
+        .map(|rule| rule.tool)
+        .chain(["mcp__server__tool"]);
+    for tool in tools {
+        let text = "line\n".repeat(60_000);
+        let done = Success {
+            output: text.clone(),
+            ..Success::default()
+        };
+        let failed = Failure::new(text);
+        for mut result in [Ok(done), Err(failed)] {
+            store.seal(tool, &mut result);
+            let (text, full) = match result {
+                Ok(done) => (done.output, done.truncated),
+                Err(failed) => (failed.message, failed.truncated),
+            };
+            let full = full.unwrap_or_else(|| panic!("{tool} is not cut"));
+            assert!(
+                text.contains("bytes truncated") && text.contains(&full.path),
+                "{tool}"
+            );
+            assert_eq!(
+                fs::metadata(full.path).expect("saved").len(),
+                300_000,
+                "{tool}"
+            );
+        }
     }
 }

@@ -19,6 +19,28 @@ struct Input {
     options: Vec<String>,
 }
 
+/// Characters of a question, options, and characters of each: what a person can look at.
+const MOST: (usize, usize, usize) = (8_000, 50, 1_000);
+
+impl Input {
+    fn check(&self) -> Result<(), String> {
+        let longer = |text: &str, most: usize| text.chars().nth(most).is_some();
+        if longer(&self.question, MOST.0) {
+            return Err(format!(
+                "The question is longer than {} characters. Ask it shortly; put details into a file.",
+                MOST.0
+            ));
+        }
+        if self.options.len() > MOST.1 || self.options.iter().any(|one| longer(one, MOST.2)) {
+            return Err(format!(
+                "There may be {} options of {} characters each. Offer the few best, in a few words.",
+                MOST.1, MOST.2
+            ));
+        }
+        Ok(())
+    }
+}
+
 /// `question`.
 #[derive(Debug)]
 pub struct Question {
@@ -64,13 +86,7 @@ impl Tool for Question {
 
     fn access(&self, input: &Value, _context: &ToolContext) -> Result<Access, String> {
         let input: Input = self.form.read(input)?;
-        Ok(Access {
-            title: title(&input.question),
-            needs: Vec::new(),
-            writes: Vec::new(),
-            can_write: false,
-            says: String::new(),
-        })
+        Ok(Access::reading(title(&input.question), Vec::new()))
     }
 
     fn run(
@@ -86,6 +102,7 @@ impl Tool for Question {
                     "`question` of `question` is empty; ask something.",
                 ));
             }
+            input.check()?;
             let title = title(&input.question);
             let Some(user) = &context.ask else {
                 return Err(Failure {

@@ -42,6 +42,9 @@ pub struct ReadEntry {
     pub size: u64,
     /// When it was recorded.
     pub when: Millis,
+    /// The encoding that its bytes were first taken for, where that is a guess.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub encoding: Option<String>,
 }
 
 /// One line of the list of files read so far.
@@ -85,14 +88,29 @@ impl ReadLedger {
     /// Notes that the session knows the file with this content. `meta` must have been taken before
     /// the content was read, or after it was written; `content` is none for files read in pieces.
     pub fn record(&self, path: &Path, content: Option<&[u8]>, meta: &Metadata, now: Millis) {
+        let mut entries = self.lock();
+        let encoding = entries.get(path).and_then(|known| known.encoding.clone());
         let entry = ReadEntry {
             path: path.to_owned(),
             hash: content.map(|bytes| blake3::hash(bytes).to_hex().to_string()),
             mtime: mtime(meta),
             size: meta.len(),
             when: now,
+            encoding,
         };
-        self.lock().insert(path.to_owned(), entry);
+        entries.insert(path.to_owned(), entry);
+    }
+
+    /// Remembers the encoding that a file was taken for, so that it is not guessed anew.
+    pub fn note_encoding(&self, path: &Path, encoding: &str) {
+        if let Some(entry) = self.lock().get_mut(path) {
+            entry.encoding = Some(encoding.to_owned());
+        }
+    }
+
+    /// The encoding that a file was taken for, where it was a guess.
+    pub fn encoding(&self, path: &Path) -> Option<String> {
+        self.lock().get(path)?.encoding.clone()
     }
 
     /// The files that were read or written since an instant.

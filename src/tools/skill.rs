@@ -11,7 +11,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::arguments::Form;
+use super::arguments::{Form, short};
 use super::{Access, Failure, Success, Tool, ToolContext};
 
 /// A skill that can be loaded.
@@ -54,6 +54,7 @@ impl Skill {
 
     fn get(&self, name: &str) -> Result<&SkillInfo, String> {
         let wanted = name.trim();
+        let named = short(wanted);
         self.skills
             .iter()
             .find(|skill| skill.name == wanted)
@@ -64,9 +65,9 @@ impl Skill {
                     .map(|skill| skill.name.as_str())
                     .collect();
                 match known.as_slice() {
-                    [] => format!("There is no skill `{wanted}`: no skills are installed."),
+                    [] => format!("There is no skill `{named}`: no skills are installed."),
                     _ => format!(
-                        "There is no skill `{wanted}`. The skills are: {}.",
+                        "There is no skill `{named}`. The skills are: {}.",
                         known.join(", ")
                     ),
                 }
@@ -100,13 +101,7 @@ impl Tool for Skill {
     fn access(&self, input: &Value, _context: &ToolContext) -> Result<Access, String> {
         let input: Input = self.form.read(input)?;
         let skill = self.get(&input.name)?;
-        Ok(Access {
-            title: skill.name.clone(),
-            needs: Vec::new(),
-            writes: Vec::new(),
-            can_write: false,
-            says: String::new(),
-        })
+        Ok(Access::reading(skill.name.clone(), Vec::new()))
     }
 
     fn run(

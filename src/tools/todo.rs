@@ -86,13 +86,7 @@ impl Tool for Todo {
 
     fn access(&self, input: &Value, _context: &ToolContext) -> Result<Access, String> {
         let input: Input = self.form.read(input)?;
-        Ok(Access {
-            title: title(&input.todos),
-            needs: Vec::new(),
-            writes: Vec::new(),
-            can_write: false,
-            says: String::new(),
-        })
+        Ok(Access::reading(title(&input.todos), Vec::new()))
     }
 
     fn run(

@@ -77,12 +77,18 @@ impl Tool for Write {
             Ok(Kind::File(meta)) if meta.len() <= file::SMALL => file::load(&path, context).ok(),
             _ => None,
         };
-        let before = before.and_then(|loaded| TextFile::decode(loaded.bytes).ok());
+        let before = before.and_then(|loaded| file::decode(loaded.bytes, &path, context).ok());
         let old = before
             .as_ref()
             .map_or((None, ""), |text| (Some(name.as_str()), text.text()));
-        let after = fitted(&input.content, before.as_ref());
-        let diff = text::diff(old, (Some(&name), &after)).unified;
+        let shown = input.content.floor_char_boundary(file::SMALL as usize);
+        let (shown, rest) = input.content.split_at(shown);
+        let after = fitted(shown, before.as_ref());
+        let mut diff = text::diff(old, (Some(&name), &after)).unified;
+        if !rest.is_empty() {
+            let more = format!("\\ {} more bytes are written after this", rest.len());
+            diff.push_str(&more);
+        }
         Ok(Access {
             title: name,
             needs: vec![Need::Write {
@@ -145,7 +151,7 @@ fn write(content: &str, path: &Path, context: &ToolContext) -> Result<Success, S
         Kind::File(_) => Some(known(path, context)?),
     };
     let (meta, before) = match existing {
-        Some(Loaded { bytes, meta }) => (Some(meta), Some(TextFile::decode(bytes).ok())),
+        Some(Loaded { bytes, meta }) => (Some(meta), Some(file::decode(bytes, path, context).ok())),
         None => (None, None),
     };
     let text = before.as_ref().and_then(Option::as_ref);

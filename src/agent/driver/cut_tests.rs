@@ -25,8 +25,15 @@ use crate::protocol::{
 use crate::tools::bash::Jobs;
 use crate::tools::registry::{ToolSettings, registry};
 
-/// Patience of a busy machine.
-const LONG: Duration = Duration::from_mins(1);
+/// Patience of a busy machine; the full form runs beside other work, and last in turn.
+fn long() -> Duration {
+    Duration::from_mins(if every() { 30 } else { 1 })
+}
+
+/// True for the full form.
+fn every() -> bool {
+    std::env::var_os("DUNLIN_CUTS").is_some()
+}
 
 /// Cuts of one kind and strategy in the short form.
 const SAMPLE: usize = 4;
@@ -246,7 +253,7 @@ fn run(
             Box::pin(agent.run()).await;
         });
         let manual = world.strategy == "manual";
-        let played = tokio::time::timeout(LONG, play(inbox, &ops, &cut, seen, manual)).await;
+        let played = tokio::time::timeout(long(), play(inbox, &ops, &cut, seen, manual)).await;
         let end = played.unwrap_or_else(|_late| {
             let parts: Vec<&Part> = seen.parts.values().rev().take(4).collect();
             panic!(
@@ -354,7 +361,7 @@ fn nothing_runs(pids: &Path, context: &str) {
             .map(|(_, rest)| rest.trim_start().to_owned());
         state.is_some_and(|rest| !rest.starts_with(['Z', 'X']))
     };
-    let until = Instant::now() + LONG;
+    let until = Instant::now() + long();
     while text.lines().any(lives) {
         assert!(Instant::now() < until, "{context}: a command still runs");
         std::thread::yield_now();
@@ -408,7 +415,7 @@ fn campaign(strategy: &'static str) {
     assert!(seen.compactions > 0, "{strategy} compacts");
     let effects = cut.seen();
     assert!(effects > 60, "{effects} effects");
-    let every = std::env::var_os("DUNLIN_CUTS").is_some();
+    let every = every();
     let step = if every { 1 } else { effects / SAMPLE };
     for crash in [false, true] {
         // Another sample each time: the process id is chance enough.

@@ -16,11 +16,15 @@ use crate::protocol::{
     Event, Fault, Message, MessageId, Op, Part, PartBody, PartId, Role, SessionId, ToolState,
     TurnEnd,
 };
+use crate::tools::arguments::clipped;
 use crate::tools::output::OutputStore;
 use crate::tools::{Failure, Progress, ProgressUpdate, Success};
 
 /// Lines of a subagent's doings that its call shows.
 const LINES: usize = 8;
+
+/// Characters of what it says before its first call.
+const LINE_CHARS: usize = 500;
 
 /// Follows one child.
 #[derive(Debug)]
@@ -77,8 +81,9 @@ impl Follower {
             };
             let mut shows = false;
             for event in events {
-                self.show(&event);
+                // What it begins is known before it is shown: see `Turn::subagent_began`.
                 shows |= self.event(&event);
+                self.show(&event);
                 if matches!(event, Event::TurnFinished { .. }) && !closing {
                     closing = true;
                     drop(ops.send(Op::Close));
@@ -169,7 +174,7 @@ impl Follower {
     fn tail(&self) -> String {
         if self.seen.lines.is_empty() {
             let text = self.seen.text();
-            return text.lines().last().unwrap_or_default().to_owned();
+            return clipped(text.lines().last().unwrap_or_default(), LINE_CHARS);
         }
         let lines: Vec<&str> = self.seen.lines.iter().map(|(_, l)| l.as_str()).collect();
         lines.join("\n")

@@ -10,15 +10,35 @@ use crate::config::used::{Rule, RuleAction, RuleLayer};
 use crate::permission::{AskDetail, Judge, Place, Request, Sight, Verdict, What};
 use crate::protocol::{AskBody, Event, GrantScope, NoticeLevel, PartId};
 use crate::session::{Commit, Record};
+use crate::tools::output::bound::title;
 use crate::tools::{Access, Need};
 
 impl Agent {
     /// May this call run?
     pub(super) fn judge(&self, part: PartId, name: &str, input: &Value) -> Input {
-        Input::Judged {
-            part,
-            judgement: self.judgement(part, name, input),
+        let judgement = self.bounded(name, self.judgement(part, name, input));
+        Input::Judged { part, judgement }
+    }
+
+    /// Tier 1 holds for refusals too: they repeat what the model sent.
+    fn bounded(&self, name: &str, mut judgement: Judgement) -> Judgement {
+        let output = &self.active.output;
+        match &mut judgement {
+            Judgement::Allow(access) | Judgement::Ask { access, .. } => {
+                access.title = title(std::mem::take(&mut access.title));
+            }
+            Judgement::Invalid(sentence) => {
+                *sentence = output.sentence(name, std::mem::take(sentence));
+            }
+            Judgement::Deny {
+                title: shown,
+                reason,
+            } => {
+                *shown = title(std::mem::take(shown));
+                *reason = output.sentence(name, std::mem::take(reason));
+            }
         }
+        judgement
     }
 
     fn judgement(&self, part: PartId, name: &str, input: &Value) -> Judgement {

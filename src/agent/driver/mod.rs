@@ -373,3 +373,6 @@ const fn is_text(delta: &Delta) -> bool {
 #[cfg(target_os = "linux")]
 #[path = "cut_tests.rs"]
 mod cut_tests;
+#[cfg(test)]
+#[path = "limits_tests.rs"]
+mod limits_tests;

@@ -3,7 +3,7 @@
 use super::{Agent, Back};
 use crate::agent::input::Input;
 use crate::context::{inspect, tokens};
-use crate::protocol::{Event, NoticeLevel, Op, OutputRef, PartBody, PartId, ToolState};
+use crate::protocol::{Event, NoticeLevel, Op, OutputRef, PartBody, PartId, QueueEdit, ToolState};
 use crate::session::{Commit, Record, SessionStore};
 
 /// Most bytes of a full output that are sent to a front end.
@@ -36,7 +36,12 @@ impl Agent {
                     self.input(Input::Answer { ask, answer });
                 }
             }
-            Op::Queue(edit) => self.input(Input::Queue(edit)),
+            Op::Queue(mut edit) => {
+                if let QueueEdit::Replace(_, input) = &mut edit {
+                    self.keep_media(input);
+                }
+                self.input(Input::Queue(edit));
+            }
             Op::RetryNow => self.input(Input::RetryNow),
             Op::Compact { focus } => {
                 self.tell_files_read();

@@ -12,6 +12,7 @@ use super::{Agent, Back};
 use crate::agent::input::Input;
 use crate::protocol::{BlobRef, FileSource, PartId};
 use crate::session::Blobs;
+use crate::tools::output::OutputStore;
 use crate::tools::{BlobSink, Failure, ProgressUpdate, Tool, ToolContext};
 
 /// Live updates of a call reach the screen at most so often.
@@ -61,7 +62,7 @@ impl Agent {
         self.active.tools.insert(part, token);
         let (output, name) = (Arc::clone(&self.active.output), name.to_owned());
         let back = self.active.back.clone();
-        tokio::spawn(forward(part, updates, back.clone()));
+        tokio::spawn(forward(part, updates, Arc::clone(&output), back.clone()));
         self.tasks.spawn(async move {
             // A panic in a tool is that call's failure and nobody else's.
             let mut result = match tokio::spawn(tool.run(input, context)).await {
@@ -71,13 +72,7 @@ impl Agent {
                 ))),
             };
             // No exceptions: also those that came from outside and forgot to be brief.
-            let (text, full) = match &mut result {
-                Ok(success) => (&mut success.output, &mut success.truncated),
-                Err(failure) => (&mut failure.message, &mut failure.truncated),
-            };
-            if full.is_none() {
-                *full = output.guard(&name, text);
-            }
+            output.seal(&name, &mut result);
             drop(back.send(Back::Input(Input::ToolEnded { part, result })));
         });
         None
@@ -88,10 +83,12 @@ impl Agent {
 async fn forward(
     part: PartId,
     mut updates: watch::Receiver<ProgressUpdate>,
+    output: Arc<OutputStore>,
     back: tokio::sync::mpsc::UnboundedSender<Back>,
 ) {
     while updates.changed().await.is_ok() {
-        let update = updates.borrow_and_update().clone();
+        let mut update = updates.borrow_and_update().clone();
+        output.seal_update(&mut update);
         if back
             .send(Back::Input(Input::Progress { part, update }))
             .is_err()
@@ -123,7 +120,8 @@ mod tests {
         let part = IdMint::new(1, 0).part(1);
         let (progress, updates) = watch::channel(ProgressUpdate::default());
         let (back, mut came) = tokio::sync::mpsc::unbounded_channel();
-        let forwarding = tokio::spawn(forward(part, updates, back));
+        let output = OutputStore::new(crate::config::used::OutputLimits::default(), "unused");
+        let forwarding = tokio::spawn(forward(part, updates, Arc::new(output), back));
         let (begun, mut sent) = (std::time::Instant::now(), 0);
         // A chatty tool for a third of a second.
         while begun.elapsed() < PROGRESS_EVERY * 7 / 2 {

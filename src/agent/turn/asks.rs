@@ -181,7 +181,11 @@ impl Turn {
                 self.granted += 1;
                 let granted = self.granted;
                 self.write_value("granted", &granted);
-                self.begin_step(now);
+                if self.running.as_ref().is_some_and(|r| r.no_steps) {
+                    self.compact_now(now);
+                } else {
+                    self.begin_step(now);
+                }
             }
             _ => self.end_turn(now, TurnEnd::Budget),
         }

@@ -1,5 +1,5 @@
-//! Carrying a compaction out: the request message, the model's summary (in chunks if the history is
-//! larger than a window), its judgement, and removal where there is no summary.
+//! Carrying a compaction out: the request message, the plan, the judgement of what came of it, and removal
+//! where there is no summary. `summary` asks the model for one.
 //!
 //! `room` decides that one is due. Nothing is deleted here: messages before a finished compaction
 //! are merely not shown to the model any more.
@@ -7,12 +7,9 @@
 use std::collections::VecDeque;
 
 use super::{State, Turn};
-use crate::agent::effect::{Effect, Purpose};
 use crate::agent::input::StreamId;
-use crate::agent::retry::{Decision, decide};
 use crate::context::compact::{self, Carry, Chunk, Plan, View};
 use crate::context::{Entry, overflow, prune};
-use crate::model::Delta;
 use crate::protocol::{
     Event, Fault, FaultKind, Finish, MessageId, Millis, NoticeLevel, PartBody, PartId, Phase,
     PromptInput, Role, TurnEnd,
@@ -22,10 +19,7 @@ use crate::protocol::{
 const GO_ON: &str = "Continue with the next steps, if there are any; otherwise say what is done.";
 
 /// A history that would take more requests than this is not summarised.
-const MOST_CHUNKS: usize = 40;
-
-/// How often chunks are made smaller because the provider says that they are too large.
-const MOST_SHRINKS: u32 = 4;
+pub(super) const MOST_CHUNKS: usize = 40;
 
 /// Why a compaction begins.
 #[derive(Debug, Clone)]
@@ -70,28 +64,30 @@ impl Wanted {
 /// A compaction under way.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Compacting {
-    stream: StreamId,
+    pub(super) stream: StreamId,
     /// The user message with the compaction part, and that part.
-    request: MessageId,
-    part: PartId,
+    pub(super) request: MessageId,
+    pub(super) part: PartId,
     /// The assistant message with the summary, and its text part.
-    summary: MessageId,
-    text: Option<PartId>,
-    plan: Plan,
+    pub(super) summary: MessageId,
+    pub(super) text: Option<PartId>,
+    pub(super) plan: Plan,
     /// The messages that the summary replaces.
-    head: Vec<MessageId>,
-    focus: String,
+    pub(super) head: Vec<MessageId>,
+    pub(super) focus: String,
     /// Estimated tokens before, system prompt and tools included.
-    before: u64,
-    streamed: u64,
-    failed: u32,
-    usage: crate::model::Usage,
+    pub(super) before: u64,
+    /// Tokens before, as the provider counted them; none if it did not.
+    pub(super) measured: Option<u64>,
+    pub(super) streamed: u64,
+    pub(super) failed: u32,
+    pub(super) usage: crate::model::Usage,
     /// What is still to be summarised; the first is being asked for.
-    chunks: VecDeque<Chunk>,
+    pub(super) chunks: VecDeque<Chunk>,
     /// The notes of the chunks before, and those of this chunk so far.
-    notes: String,
-    draft: String,
-    shrinks: u32,
+    pub(super) notes: String,
+    pub(super) draft: String,
+    pub(super) shrinks: u32,
 }
 
 impl Compacting {
@@ -102,6 +98,18 @@ impl Compacting {
     /// The message with the summary.
     pub(super) const fn answer(&self) -> MessageId {
         self.summary
+    }
+
+    /// Tokens before and after, in the provider's count where there is one: then the estimate after it is
+    /// taken in the same proportion.
+    fn as_measured(&self, after: u64) -> (u64, u64) {
+        match self.measured {
+            Some(measured) if measured > 0 && self.before > 0 => {
+                let scaled = u128::from(after) * u128::from(measured) / u128::from(self.before);
+                (measured, u64::try_from(scaled).unwrap_or(u64::MAX))
+            }
+            _ => (self.before, after),
+        }
     }
 
     pub(super) const fn streamed(&self) -> u64 {
@@ -166,6 +174,7 @@ impl Turn {
             head,
             focus: wanted.focus,
             before,
+            measured: self.usage.actual.map(|_| self.usage.next()),
             streamed: 0,
             failed: 0,
             usage: crate::model::Usage::default(),
@@ -214,7 +223,7 @@ impl Turn {
     }
 
     /// Tokens that a request for a summary may hold.
-    fn summary_limit(&self, refused: Option<u64>) -> u64 {
+    pub(super) fn summary_limit(&self, refused: Option<u64>) -> u64 {
         let reserve = self.setup.context.output_reserve;
         let known = |usable: u64| if usable == 0 { u64::MAX } else { usable };
         let own = known(self.window().usable);
@@ -263,164 +272,8 @@ impl Turn {
         compact::carry_over(&self.conversation, &carry)
     }
 
-    pub(super) fn ask_for_summary(&mut self, now: Millis, mut compacting: Compacting) {
-        let Some(chunk) = compacting.chunks.front().cloned() else {
-            self.remove_instead(now, compacting);
-            return;
-        };
-        compacting.stream = self.next_stream;
-        self.next_stream += 1;
-        let purpose = Purpose::Summary {
-            chunk,
-            notes: compacting.notes.clone(),
-            focus: compacting.focus.clone(),
-        };
-        self.effects.push(Effect::Ask {
-            stream: compacting.stream,
-            purpose,
-        });
-        self.state = State::Compacting(compacting);
-        self.announce_status(now);
-    }
-
-    pub(super) fn summary_deltas(&mut self, now: Millis, deltas: Vec<Delta>) {
-        for delta in deltas {
-            let State::Compacting(compacting) = &mut self.state else {
-                return;
-            };
-            match delta {
-                Delta::Text { text, .. } => {
-                    compacting.streamed += text.len() as u64;
-                    let (summary, part) = (compacting.summary, compacting.text);
-                    if compacting.chunks.len() > 1 {
-                        compacting.draft.push_str(&text);
-                    } else if let Some(part) = part {
-                        self.append_text(summary, part, text);
-                    } else {
-                        let body = PartBody::Text {
-                            text,
-                            synthetic: false,
-                            ignored: false,
-                        };
-                        let made = self.create_part(now, summary, body, false);
-                        if let State::Compacting(compacting) = &mut self.state {
-                            compacting.text = Some(made);
-                        }
-                    }
-                }
-                Delta::Usage(usage) => compacting.usage = usage,
-                // Reasoning about a summary is nobody's; calls are not on offer.
-                _ => {}
-            }
-        }
-    }
-
-    pub(super) fn summary_ended(&mut self, now: Millis) {
-        let State::Compacting(mut compacting) = std::mem::take(&mut self.state) else {
-            return;
-        };
-        self.count_summary(now, &compacting);
-        compacting.usage = crate::model::Usage::default();
-        if compacting.chunks.len() > 1 {
-            compacting.chunks.pop_front();
-            compacting.failed = 0;
-            let draft = std::mem::take(&mut compacting.draft);
-            if !draft.trim().is_empty() {
-                compacting.notes = draft;
-            }
-            self.ask_for_summary(now, compacting);
-            return;
-        }
-        let text = self
-            .conversation
-            .entry(compacting.summary)
-            .map(Entry::text)
-            .unwrap_or_default();
-        if text.trim().is_empty() {
-            self.notice(
-                NoticeLevel::Warning,
-                "The model gave no summary; older messages were left out.",
-            );
-            self.remove_instead(now, compacting);
-            return;
-        }
-        self.complete(now, compacting, true);
-    }
-
-    /// Tokens and cost of one request of the summary, added to its message.
-    fn count_summary(&mut self, now: Millis, compacting: &Compacting) {
-        let used = compacting.usage.tokens();
-        let by = self.summarizer.as_ref().unwrap_or(&self.setup.model);
-        let (model, price) = (by.model.clone(), by.price.clone());
-        let cost = price.map(|p| p.cost(&used));
-        self.spent.request(&used, cost);
-        self.write_spent(now);
-        self.update_message(compacting.summary, |m| {
-            m.model = model;
-            m.tokens += used;
-            m.cost = match (m.cost, cost) {
-                (Some(sum), Some(cost)) => Some(sum + cost),
-                (None, cost) => cost,
-                (sum, None) => sum,
-            };
-        });
-    }
-
-    pub(super) fn summary_failed(&mut self, now: Millis, fault: Fault) {
-        let State::Compacting(mut compacting) = std::mem::take(&mut self.state) else {
-            return;
-        };
-        compacting.failed += 1;
-        compacting.draft.clear();
-        if let Some(part) = compacting.text.take() {
-            self.update_part(part, |p| {
-                if let PartBody::Text { ignored, .. } = &mut p.body {
-                    *ignored = true;
-                }
-            });
-        }
-        if fault.kind == FaultKind::ContextOverflow && self.shrink(&mut compacting) {
-            self.ask_for_summary(now, compacting);
-            return;
-        }
-        let decision = decide(&fault, compacting.failed, self.patience(), self.jitter(now));
-        match decision {
-            Decision::After(delay) if fault.kind != FaultKind::ContextOverflow => {
-                self.wait_for_summary(now, compacting, fault, delay);
-            }
-            _ => {
-                let text = format!(
-                    "No summary could be had: {fault} Older messages were left out instead."
-                );
-                self.notice(NoticeLevel::Warning, &text);
-                self.remove_instead(now, compacting);
-            }
-        }
-    }
-
-    /// The provider takes less than we thought: what is left is cut into chunks of half the size.
-    fn shrink(&self, compacting: &mut Compacting) -> bool {
-        let (Some(first), Some(last)) = (compacting.chunks.front(), compacting.chunks.back())
-        else {
-            return false;
-        };
-        let places = first.places.start..last.places.end;
-        let refused = compact::tokens_in(&self.conversation, first.places.clone());
-        let budget = refused.min(self.summary_limit(None)) / 2;
-        if compacting.shrinks >= MOST_SHRINKS || budget < 500 {
-            return false;
-        }
-        let chunks = compact::chunks(&self.conversation, places, budget);
-        if chunks.len() > MOST_CHUNKS {
-            return false;
-        }
-        compacting.shrinks += 1;
-        compacting.chunks = chunks.into();
-        true
-    }
-
     /// Removal: says what is left out, without a model.
-    fn remove_instead(&mut self, now: Millis, compacting: Compacting) {
+    pub(super) fn remove_instead(&mut self, now: Millis, compacting: Compacting) {
         if let Some(part) = compacting.text {
             self.update_part(part, |p| {
                 if let PartBody::Text { ignored, .. } = &mut p.body {
@@ -446,7 +299,7 @@ impl Turn {
     }
 
     /// The summary is there: judged, recorded, and the turn goes on.
-    fn complete(&mut self, now: Millis, compacting: Compacting, by_model: bool) {
+    pub(super) fn complete(&mut self, now: Millis, compacting: Compacting, by_model: bool) {
         if let Some(part) = compacting.text {
             self.update_part(part, |p| p.end = Some(now));
         }
@@ -462,6 +315,12 @@ impl Turn {
             );
             self.remove_instead(now, compacting);
             return;
+        }
+        if after >= compacting.before {
+            self.notice(
+                NoticeLevel::Warning,
+                "Nothing could be gained: what is left of the conversation is as large as it was before.",
+            );
         }
         self.usage = overflow::Usage {
             actual: None,
@@ -494,7 +353,7 @@ impl Turn {
     }
 
     fn record_compaction(&mut self, now: Millis, compacting: &Compacting, after_tokens: u64) {
-        let before_tokens = compacting.before;
+        let (before_tokens, after_tokens) = compacting.as_measured(after_tokens);
         self.update_part(compacting.part, |p| {
             p.end = Some(now);
             if let PartBody::Compaction { before, after, .. } = &mut p.body {

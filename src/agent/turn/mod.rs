@@ -2,21 +2,24 @@
 //!
 //! All state of a session's conversation is here; the driver holds only handles. Each concern has
 //! its own file: `prompts` (what the user says, the queue), `step` (begin and finish a step),
-//! `stream` (deltas → parts), `calls` (tool calls), `asks` (questions), `stop` (interrupt, failure,
-//! retry), `fallback` (other models), `subagents` (what their calls keep), `room` and `compaction`
-//! (pruning and compaction), `writes` (the only place that writes parts).
+//! `stream` (deltas → parts), `calls` and `results` (tool calls), `asks` (questions), `stop` (interrupt, failure,
+//! retry), `fallback` (other models), `subagents` (what their calls keep), `mirror` (what others
+//! did to the conversation), `room`, `compaction` and `summary` (pruning and compaction), `writes` (the only place that writes parts).
 
 mod asks;
 mod calls;
 mod compaction;
 mod fallback;
+mod mirror;
 mod prompts;
+mod results;
 mod room;
 mod rules;
 mod step;
 mod stop;
 mod stream;
 mod subagents;
+mod summary;
 mod tool_state;
 mod writes;
 
@@ -91,6 +94,8 @@ struct Running {
     grace: bool,
     /// How often a provider's overflow error has forced a compaction in this step.
     overflowed: u32,
+    /// The last step ran into the end of the window and room was made for it.
+    window_full: bool,
     /// The user wants requests sent although they do not fit.
     anyway: bool,
     /// `/compact` or a bare command: no model step follows.
@@ -131,6 +136,8 @@ pub struct Turn {
     todo: String,
     /// A compaction that the user asked for, with its focus.
     compact_wanted: Option<String>,
+    /// How the last turn of this process ended.
+    ended: Option<TurnEnd>,
     /// Tokens after a compaction that did not help: no other before the conversation has grown.
     stuck_at: Option<u64>,
     /// The model that writes summaries, if it is not the session's.
@@ -185,6 +192,7 @@ impl Turn {
             pins: stored(values, "pins"),
             todo: stored(values, "todo"),
             compact_wanted: None,
+            ended: None,
             stuck_at: None,
             summarizer: None,
             files_read: Vec::new(),
@@ -380,51 +388,6 @@ impl Turn {
         &mut self.mint
     }
 
-    /// Takes a message and everything after it off the branch (undo, rewind); the driver writes it.
-    pub fn take_back(&mut self, from: MessageId) -> Vec<crate::context::Entry> {
-        let taken = self.conversation.truncate_from(from);
-        self.guard.forgive();
-        self.measure();
-        taken
-    }
-
-    /// Puts entries back that `take_back` took (redo).
-    pub fn put_back(&mut self, entries: Vec<crate::context::Entry>) {
-        for entry in entries {
-            self.conversation.put_message(entry.message);
-            for part in entry.parts {
-                self.conversation.put_part(part);
-            }
-        }
-        self.measure();
-    }
-
-    /// Takes over what another process stored of the session (a read-only view follows it).
-    pub fn mirror_message(&mut self, message: crate::protocol::Message) {
-        self.conversation.put_message(message);
-    }
-
-    /// See `mirror_message`.
-    pub fn mirror_part(&mut self, part: crate::protocol::Part) {
-        self.conversation.put_part(part);
-    }
-
-    /// See `mirror_message`: text was appended to a part.
-    pub fn mirror_text(&mut self, message: MessageId, part: PartId, more: &str) {
-        self.conversation.append(message, part, more);
-    }
-
-    /// See `mirror_message`: the session's facts.
-    pub fn mirror_info(&mut self, info: SessionInfo) {
-        self.setup.info = info;
-    }
-
-    /// The status after something was taken over.
-    pub fn mirrored(&mut self) -> Status {
-        self.measure();
-        self.status()
-    }
-
     /// What the model has read so far and whether it changed since; said again after a compaction.
     pub fn set_files_read(&mut self, files: Vec<(String, bool)>) {
         self.files_read = files;
@@ -520,6 +483,7 @@ impl Turn {
         self.state = State::Idle;
         self.spent.time_ms += self.running_ms(now);
         self.running = None;
+        self.ended = Some(reason);
         self.write_spent(now);
         self.use_chosen_model();
         self.write_event(Event::TurnFinished { reason });

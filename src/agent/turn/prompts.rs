@@ -15,7 +15,7 @@ const GO_ON: &str = "Continue where you were interrupted.";
 
 impl Turn {
     pub(super) fn prompt(&mut self, now: Millis, input: PromptInput, delivery: Delivery) {
-        if self.running.is_none() {
+        if self.running.is_none() && self.queue.guidance.is_empty() {
             self.start_turn(now, &input);
             return;
         }
@@ -28,9 +28,24 @@ impl Turn {
         self.write_queue();
         self.write_event(Event::Queued { id, position });
         self.sync_soon();
-        if delivery == Delivery::Interrupt {
+        if self.running.is_none() {
+            // Guidance that was left behind by a cut turn was typed before this: it goes along.
+            self.start_turn_with_queue(now);
+        } else if delivery == Delivery::Interrupt {
             self.interrupt(now);
         }
+    }
+
+    /// What is queued as guidance begins a turn, as one message.
+    fn start_turn_with_queue(&mut self, now: Millis) {
+        self.begin_running(now);
+        let first = self.conversation.prompts().is_empty();
+        self.inject_guidance(now);
+        if first && let Some(said) = self.conversation.tip().map(crate::context::Entry::text) {
+            self.name_after(&said);
+        }
+        self.prune_between(now);
+        self.begin_step(now);
     }
 
     /// A prompt becomes a user message and the turn begins.
@@ -183,12 +198,16 @@ impl Turn {
     /// After a turn: guidance that came too late starts the next one; so does the first follow-up,
     /// unless the turn ended by an interrupt or a failure.
     pub(super) fn after_turn(&mut self, now: Millis, reason: TurnEnd) {
+        if let Some(focus) = self.compact_wanted.take()
+            && reason == TurnEnd::Done
+        {
+            // It was asked for in the last step.
+            self.want_compaction(now, focus);
+            return;
+        }
         let sends_guidance = matches!(reason, TurnEnd::Done | TurnEnd::Interrupted);
         if sends_guidance && !self.queue.guidance.is_empty() {
-            self.begin_running(now);
-            self.inject_guidance(now);
-            self.prune_between(now);
-            self.begin_step(now);
+            self.start_turn_with_queue(now);
             return;
         }
         if self.queue.guidance.is_empty() && self.queue.follow_ups.is_empty() {
@@ -264,6 +283,10 @@ impl Turn {
     /// Goes on from a turn that was cut: tools are not run again, their cut results are what they are.
     pub(super) fn go_on(&mut self, now: Millis) {
         if self.running.is_some() {
+            self.notice(
+                NoticeLevel::Info,
+                "There is nothing to continue: a turn is running.",
+            );
             return;
         }
         let Some(tip) = self.conversation.tip() else {
@@ -280,6 +303,20 @@ impl Turn {
             .parts
             .iter()
             .any(|p| matches!(p.body, PartBody::Tool(_)));
+        let whole = tip.message.role == Role::Assistant
+            && tip.message.error.is_none()
+            && tip.message.finish == Some(Finish::Stop);
+        let stopped = self.ended.is_some_and(|end| end != TurnEnd::Done);
+        let waits = !self.queue.guidance.is_empty() || !self.queue.follow_ups.is_empty();
+        if whole && !stopped && !waits {
+            self.begin_running(now);
+            self.notice(
+                NoticeLevel::Info,
+                "There is nothing to continue: the last turn has ended. Say what to do next.",
+            );
+            self.end_turn(now, TurnEnd::Done);
+            return;
+        }
         let last_word = tip.message.role == Role::Assistant && !has_results && !tip.was_retried();
         let (id, crashed) = (tip.message.id, was_crashed(tip));
         self.begin_running(now);

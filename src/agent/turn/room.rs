@@ -4,8 +4,8 @@
 //! says that a request is too large (`overflow_error`). How a compaction is carried out is in
 //! `compaction`.
 
-use super::Turn;
 use super::compaction::Wanted;
+use super::{State, Turn};
 use crate::context::compact::{self, Strategy, View};
 use crate::context::{inspect, overflow, prune, tokens};
 use crate::protocol::{
@@ -129,6 +129,10 @@ impl Turn {
 
     /// `/compact`: now, or between two steps.
     pub(super) fn want_compaction(&mut self, now: Millis, focus: String) {
+        if matches!(self.state, State::Compacting(_)) {
+            self.notice(NoticeLevel::Info, "A compaction is running already.");
+            return;
+        }
         self.stuck_at = None;
         self.compact_wanted = Some(focus);
         if self.running.is_some() {
@@ -142,9 +146,30 @@ impl Turn {
         if let Some(running) = &mut self.running {
             running.no_steps = true;
         }
+        if !self.budget_reached(now) {
+            self.compact_now(now);
+        }
+    }
+
+    /// The compaction that was asked for; the turn ends with it.
+    pub(super) fn compact_now(&mut self, now: Millis) {
         if !self.make_room(now) {
             self.end_turn(now, TurnEnd::Done);
         }
+    }
+
+    /// The model ran into the end of its window while it answered: what it said stays, room is made, and
+    /// it goes on. False where that is no help: it happened in the step before too, or nothing can be left
+    /// out.
+    pub(super) fn window_full(&mut self, now: Millis) -> bool {
+        let Some(running) = &mut self.running else {
+            return false;
+        };
+        if std::mem::replace(&mut running.window_full, true) || !self.setup.context.compact {
+            return false;
+        }
+        let sent = self.usage.next();
+        self.start_compaction(now, Wanted::forced(sent, true))
     }
 
     /// A compaction did not help, and the conversation has not grown by a tenth since: another one
@@ -279,10 +304,28 @@ impl Turn {
         let ours = self.is_too_small() || sent - sent / 10 < self.setup.overhead;
         let helps = times <= 2 && self.setup.context.compact && !ours;
         if !(helps && self.start_compaction(now, forced)) {
-            let fault = if ours { self.too_small(fault) } else { fault };
+            let fault = if ours {
+                self.too_small(fault)
+            } else {
+                self.with_floor(fault)
+            };
             self.announce_fault(fault);
             self.end_turn(now, TurnEnd::Error);
         }
+    }
+
+    /// The refusal of a request after everything that could be left out was: what still fills it.
+    fn with_floor(&self, mut fault: Fault) -> Fault {
+        fault.message = format!(
+            "{} The next request would hold about {} tokens, of which {} are system prompt, tools and \
+             instructions; nothing more can be left out.",
+            fault.message,
+            inspect::short(self.usage.next()),
+            inspect::short(self.setup.overhead),
+        );
+        "Choose a model with a larger window with /model, shorten AGENTS.md, or start anew with /new."
+            .clone_into(&mut fault.hint);
+        fault
     }
 
     /// The refusal of a request that holds little but our own prompt.

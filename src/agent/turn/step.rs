@@ -7,7 +7,7 @@ use super::stream::Blocks;
 use super::{State, Turn};
 use crate::agent::effect::{Effect, Purpose};
 use crate::agent::input::{SnapshotTag, StreamId};
-use crate::context::{overflow, tokens};
+use crate::context::{Entry, overflow, tokens};
 use crate::model;
 use crate::protocol::{
     AskBody, Event, Fault, FaultKind, Finish, MessageId, Millis, NoticeLevel, PartBody, PatchFile,
@@ -17,6 +17,20 @@ use crate::protocol::{
 /// What the model is told in its last step.
 const GRACE: &str = "You have reached the limit of steps for this turn. Do not call tools. Say in a few \
                      sentences what is done, what is left, and how to go on.";
+
+/// The finish reason of a model that ran into the end of its window while it answered.
+const WINDOW_FULL: &str = "model_context_window_exceeded";
+
+/// What a finished step was like.
+struct After {
+    message: MessageId,
+    finish: Finish,
+    /// The model waits for results, or is to go on.
+    again: bool,
+    window_full: bool,
+    /// The user's own command: no model had a word in it.
+    is_shell: bool,
+}
 
 /// A step under way.
 #[derive(Debug)]
@@ -126,10 +140,7 @@ impl Turn {
         if self.running.is_none() {
             return true;
         }
-        let mut all = self.spent;
-        all.add(&self.elsewhere);
-        let time = self.running_ms(now) + self.elsewhere.time_ms;
-        let Some(message) = all.exceeded(&self.setup.budget, self.granted, time) else {
+        let Some(message) = self.over_budget(now) else {
             return false;
         };
         if self.setup.headless || self.subagent {
@@ -140,6 +151,14 @@ impl Turn {
             self.ask(now, None, AskBody::Budget { message });
         }
         true
+    }
+
+    /// Which budget is used up.
+    pub(super) fn over_budget(&self, now: Millis) -> Option<String> {
+        let mut all = self.spent;
+        all.add(&self.elsewhere);
+        let time = self.running_ms(now) + self.elsewhere.time_ms;
+        all.exceeded(&self.setup.budget, self.granted, time)
     }
 
     pub(super) fn announce_fault(&mut self, fault: Fault) {
@@ -195,7 +214,14 @@ impl Turn {
         if step.may_write {
             self.last_writes.push_back(step.into());
         }
-        self.after_step(now, finish, again && !is_shell);
+        let after = After {
+            message,
+            finish,
+            again: again && !is_shell,
+            window_full: raw == WINDOW_FULL,
+            is_shell,
+        };
+        self.after_step(now, &after);
     }
 
     fn write_step_finish(&mut self, now: Millis, step: &Step, finish: Finish, cost: Option<f64>) {
@@ -242,11 +268,13 @@ impl Turn {
     }
 
     /// What comes after a step.
-    fn after_step(&mut self, now: Millis, finish: Finish, again: bool) {
+    fn after_step(&mut self, now: Millis, after: &After) {
         let Some(running) = &mut self.running else {
             return;
         };
         running.overflowed = 0;
+        running.window_full &= after.window_full;
+        let finish = after.finish;
         let (refused, looped, grace) = (running.refused, running.looped, running.grace);
         if refused {
             self.end_turn(now, TurnEnd::Refused);
@@ -275,19 +303,32 @@ impl Turn {
             );
             self.announce_fault(fault);
             self.end_turn(now, TurnEnd::Error);
-        } else if again {
+        } else if after.again {
             self.begin_step(now);
-        } else {
-            if finish == Finish::Length {
-                self.write_event(Event::Notice {
-                    level: NoticeLevel::Warning,
-                    text: "The answer reached the model's output limit and may be cut. Say \
-                           `continue` to go on."
-                        .to_owned(),
-                });
-            }
+        } else if !(after.window_full && self.window_full(now)) {
+            self.say_what_is_odd(after);
             self.end_turn(now, TurnEnd::Done);
         }
+    }
+
+    /// An answer that is no whole one is not taken for one without a word.
+    fn say_what_is_odd(&mut self, after: &After) {
+        let said = self.conversation.entry(after.message).map(Entry::text);
+        let text = if after.finish == Finish::Length && after.window_full {
+            "The answer reached the end of the model's window and is cut. Use /compact, or choose a model \
+             with a larger window with /model."
+        } else if after.finish == Finish::Length {
+            "The answer reached the model's output limit and may be cut. Say `continue` to go on."
+        } else if !after.is_shell && said.is_none_or(|text| text.trim().is_empty()) {
+            "The model ended its turn without saying anything. Say `continue`, or choose another model with \
+             /model."
+        } else {
+            return;
+        };
+        self.write_event(Event::Notice {
+            level: NoticeLevel::Warning,
+            text: text.to_owned(),
+        });
     }
 
     /// A snapshot came.

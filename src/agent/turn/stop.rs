@@ -8,7 +8,8 @@ use crate::agent::input::{SnapshotTag, StreamId, Timer};
 use crate::agent::retry::{Decision, Patience, decide, given_up};
 use crate::protocol::tool::INTERRUPTED_OUTPUT;
 use crate::protocol::{
-    Event, Fault, FaultKind, Finish, Millis, PartBody, PartId, Phase, ToolState, TurnEnd,
+    Event, Fault, FaultKind, Finish, Millis, NoticeLevel, PartBody, PartId, Phase, ToolState,
+    TurnEnd,
 };
 use crate::tools::Failure;
 
@@ -295,15 +296,24 @@ impl Turn {
     pub(super) fn timer(&mut self, now: Millis, timer: &Timer) {
         let Timer::Retry(number) = timer;
         if matches!(&self.state, State::Retrying(w) if w.number == *number) {
-            self.retry_now(now);
+            self.try_again(now);
+        }
+    }
+
+    /// The user does not want to wait for the next attempt.
+    pub(super) fn retry_now(&mut self, now: Millis) {
+        if matches!(self.state, State::Retrying(_)) {
+            self.try_again(now);
+        } else {
+            self.notice(
+                NoticeLevel::Info,
+                "There is nothing to try again: no attempt is being waited for.",
+            );
         }
     }
 
     /// The wait is over, or the user does not want to wait.
-    pub(super) fn retry_now(&mut self, now: Millis) {
-        if !matches!(self.state, State::Retrying(_)) {
-            return;
-        }
+    fn try_again(&mut self, now: Millis) {
         if let State::Retrying(waiting) = std::mem::take(&mut self.state) {
             match waiting.then {
                 Then::Step { grace } => {

@@ -22,17 +22,13 @@ impl Turn {
         let Some(message) = self.conversation.part(part).map(|p| p.message) else {
             return;
         };
-        self.update_part(part, |p| {
-            if let PartBody::Tool(tool) = &mut p.body
-                && let crate::protocol::ToolState::Running { metadata, .. } = &mut tool.state
-            {
-                *metadata = serde_json::json!({
-                    "session": child,
-                    "agent": agent,
-                    "model": model,
-                });
-            }
+        let facts = serde_json::json!({
+            "session": child,
+            "agent": agent,
+            "model": model,
         });
+        // First: who reads of the child in the call's facts and asks to see it must find it known already,
+        // all the way up to the user's own session.
         let body = PartBody::Subtask {
             prompt,
             description,
@@ -41,6 +37,13 @@ impl Turn {
             child,
         };
         self.create_part(now, message, body, true);
+        self.update_part(part, |p| {
+            if let PartBody::Tool(tool) = &mut p.body
+                && let crate::protocol::ToolState::Running { metadata, .. } = &mut tool.state
+            {
+                *metadata = facts;
+            }
+        });
     }
 
     /// A subagent was stopped by a refusal or by its loop guard: so is the turn that it works for.

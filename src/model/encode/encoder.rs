@@ -25,6 +25,9 @@ const SESSIONS: usize = 6;
 /// What stands for the user's words where a provider wants some and there are none.
 const GO_ON: &str = "Continue.";
 
+/// Memory for bodies is taken in multiples of this.
+const BODY: usize = 256 * 1024;
+
 const MARK: &[u8] = br#","cache_control":{"type":"ephemeral"}"#;
 
 /// The JSON of one segment.
@@ -306,7 +309,10 @@ impl Encoder {
         };
         let tools = if demanded { &stand_in } else { tools };
         let system = request.system_stable.len() + request.system_dynamic.len();
-        let mut out = Vec::with_capacity(kept.json.len() + tools.len() + system + 8_192);
+        // Consecutive bodies grow a little each: of the same size they use the same memory again, and no
+        // page of it has to be fetched anew.
+        let room = kept.json.len() + tools.len() + system + 8_192;
+        let mut out = Vec::with_capacity(room.next_multiple_of(BODY));
         open(&mut out, &head);
         if !tools.is_empty() {
             out.extend_from_slice(b"\"tools\":");

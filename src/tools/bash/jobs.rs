@@ -13,6 +13,7 @@ use tokio_util::task::TaskTracker;
 use super::process::signal_name;
 use super::pump::{End, Ended, Limits, Running, locked};
 use crate::protocol::SessionId;
+use crate::tools::arguments::short;
 use crate::tools::output::Spill;
 
 /// Jobs that may run at once.
@@ -136,14 +137,15 @@ impl Jobs {
         {
             return Ok(Arc::clone(job));
         }
+        let named = short(wanted);
         if jobs.is_empty() {
             return Err(format!(
-                "There is no job `{wanted}`: no command runs in the background. Start one with bash and background: true."
+                "There is no job `{named}`: no command runs in the background. Start one with bash and background: true."
             ));
         }
         let known: Vec<&str> = jobs.iter().map(|job| job.id.as_str()).collect();
         Err(format!(
-            "There is no job `{wanted}`. The jobs are: {}.",
+            "There is no job `{named}`. The jobs are: {}.",
             known.join(", ")
         ))
     }

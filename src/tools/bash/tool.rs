@@ -38,7 +38,7 @@ struct Input {
     /// A few words on what it does, for the user: "Run the unit tests".
     #[serde(default)]
     description: String,
-    /// Milliseconds after which it is killed. Default 120000, at most 600000.
+    /// Milliseconds after which it is killed. Default (also for 0) 120000, at most 600000.
     timeout: Option<u64>,
     /// Start it and return at once: for servers and watchers. Look at its output with bash_output, end it with kill.
     #[serde(default)]
@@ -259,8 +259,10 @@ impl Parts {
     ) -> Result<Done, Failure> {
         let begin = Instant::now();
         let mut running = self.start(input, context, cwd, confine)?;
+        // models say 0 for "as usual"
         let timeout = input
             .timeout
+            .filter(|most| *most > 0)
             .map_or(self.settings.timeout, Duration::from_millis);
         let timeout = timeout
             .min(self.settings.max_timeout)

@@ -150,10 +150,11 @@ fn choose_found(
     forgiven: &str,
 ) -> Result<Vec<Found>, String> {
     let ranges = found.iter().map(|found| found.range.clone()).collect();
-    let kept = choose(text, ranges, all, forgiven)?;
+    // both in the order of the text
+    let mut kept = choose(text, ranges, all, forgiven)?.into_iter().peekable();
     Ok(found
         .into_iter()
-        .filter(|found| kept.contains(&found.range))
+        .filter(|found| kept.next_if(|range| *range == found.range).is_some())
         .collect())
 }
 

@@ -9,6 +9,7 @@ use std::ops::Range;
 use super::alike;
 use super::lines::{Lines, body_and_end};
 use super::normal::Normal;
+use crate::tools::text::runs;
 
 /// A place.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -97,11 +98,17 @@ pub(super) const WAYS: &[Way] = &[
     },
 ];
 
-/// All places of the exact text, overlapping ones too.
+/// Bytes that overlapping places may cover together; beyond that only places apart from each other count.
+const OVERLAPPING: usize = 64 << 20;
+
+/// Blocks that are compared as a whole before they are given up as too many to tell apart.
+const MOST_BLOCKS: usize = 400;
+
+/// All places of the exact text, overlapping ones too as long as there are few of them.
 pub(super) fn exact(text: &str, old: &str) -> Vec<Range<usize>> {
     let finder = memchr::memmem::Finder::new(old.as_bytes());
     let mut places = Vec::new();
-    let mut from = 0;
+    let (mut from, mut covered) = (0, 0);
     while let Some(at) = text
         .as_bytes()
         .get(from..)
@@ -109,7 +116,12 @@ pub(super) fn exact(text: &str, old: &str) -> Vec<Range<usize>> {
     {
         let start = from + at;
         places.push(start..start + old.len());
-        from = start + 1;
+        covered += old.len();
+        from = if covered > OVERLAPPING {
+            start + old.len()
+        } else {
+            start + 1
+        };
     }
     places
 }
@@ -161,17 +173,21 @@ fn by_chars(text: &str, old: &str, looks: Looks) -> Vec<Found> {
         .collect()
 }
 
-/// Places where every line of `old` equals the file's line by `same(file, old)`.
-fn by_lines(text: &str, old: &str, same: impl Fn(&str, &str) -> bool) -> Vec<Found> {
+/// Places where every line of `old` has the key of the file's line.
+fn by_lines<'a, K: Eq>(text: &'a str, old: &'a str, key: impl Fn(&'a str) -> K) -> Vec<Found> {
     let lines = Lines::of(text);
     let (body, _) = body_and_end(old);
-    let wanted: Vec<&str> = body
+    let wanted: Vec<K> = body
         .split('\n')
-        .map(|line| line.strip_suffix('\r').unwrap_or(line))
+        .map(|line| key(line.strip_suffix('\r').unwrap_or(line)))
         .collect();
     let count = wanted.len();
-    (0..(lines.len() + 1).saturating_sub(count))
-        .filter(|first| (0..count).all(|index| same(lines.body(first + index), wanted[index])))
+    if count > lines.len() {
+        return Vec::new();
+    }
+    let keys: Vec<K> = (0..lines.len()).map(|at| key(lines.body(at))).collect();
+    runs::all(&keys, &wanted)
+        .into_iter()
         .map(|first| Found {
             range: lines.range(first, count),
             by: By::Lines { first, count },
@@ -180,13 +196,11 @@ fn by_lines(text: &str, old: &str, same: impl Fn(&str, &str) -> bool) -> Vec<Fou
 }
 
 fn trailing(text: &str, old: &str) -> Vec<Found> {
-    by_lines(text, old, |file, old| file.trim_end() == old.trim_end())
+    by_lines(text, old, str::trim_end)
 }
 
 fn trimmed(text: &str, old: &str) -> Vec<Found> {
-    by_lines(text, old, |file, old| {
-        file.trim() == old.trim() || alike::plain(file.trim()) == alike::plain(old.trim())
-    })
+    by_lines(text, old, |line| alike::plain(line.trim()))
 }
 
 /// Like `trimmed`, but every line must be shifted by the same indentation.
@@ -225,8 +239,8 @@ pub(super) fn indent(line: &str) -> &str {
 }
 
 fn spaced(text: &str, old: &str) -> Vec<Found> {
-    by_lines(text, old, |file, old| {
-        file.split_whitespace().eq(old.split_whitespace())
+    by_lines(text, old, |line| {
+        line.split_whitespace().collect::<Vec<_>>()
     })
 }
 
@@ -243,12 +257,16 @@ fn anchored(text: &str, old: &str) -> Vec<Found> {
     let lines = Lines::of(text);
     let slack = (wanted.len() / 4).max(1);
     let sizes = wanted.len().saturating_sub(slack).max(2)..=wanted.len() + slack;
-    let mut found = Vec::new();
+    let (mut found, mut compared) = (Vec::new(), 0);
     for start in (0..lines.len()).filter(|index| lines.body(*index).trim() == *first) {
         for count in sizes.clone() {
             let end = start + count - 1;
             if end >= lines.len() || lines.body(end).trim() != *last {
                 continue;
+            }
+            compared += 1;
+            if compared > MOST_BLOCKS {
+                return Vec::new();
             }
             let inner: Vec<&str> = (start + 1..end)
                 .map(|index| lines.body(index).trim())

@@ -30,6 +30,13 @@ struct Input {
     replace_all: bool,
 }
 
+impl Input {
+    /// Bytes that the edit of a file of this size has to do with.
+    fn work(&self, size: u64) -> u64 {
+        size.max((self.old_string.len() + self.new_string.len()) as u64)
+    }
+}
+
 /// `edit`.
 #[derive(Debug)]
 pub struct Edit {
@@ -87,7 +94,9 @@ impl Tool for Edit {
         // the change as it would be now; an earlier call of this step may still change the file, so
         // that it cannot be made is no reason to refuse the call
         let diff = match file::kind(&path, context) {
-            Ok(Kind::File(meta)) if meta.len() <= file::SMALL => preview(&input, &path, context),
+            Ok(Kind::File(meta)) if input.work(meta.len()) <= file::SMALL => {
+                preview(&input, &path, context)
+            }
             _ => None,
         };
         Ok(Access {
@@ -114,7 +123,7 @@ impl Tool for Edit {
             let path = context.workspace.resolve(&input.file_path)?;
             let title = context.workspace.display(&path);
             let size = std::fs::metadata(&path).map_or(0, |meta| meta.len());
-            let done = if size <= file::SMALL {
+            let done = if input.work(size) <= file::SMALL {
                 edit(&input, &path, &context)
             } else {
                 // not cut short by an interrupt: a write is either made or not

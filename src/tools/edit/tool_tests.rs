@@ -240,3 +240,74 @@ async fn write_keeps_line_ends_mark_and_encoding() {
         refused.message
     );
 }
+
+#[tokio::test]
+async fn a_file_stays_in_the_encoding_that_it_was_first_taken_for() {
+    use crate::tools::read::Read;
+    use crate::tools::search::Grep;
+
+    let world = World::new();
+    let latin = |text: &str| encoding_rs::WINDOWS_1252.encode(text).0.into_owned();
+    world.file("a.txt", latin("café\nnaïve\n"));
+    let read = async |world: &World| {
+        let read = Read::new(Blocking::default());
+        let done = world
+            .call(&read, json!({"path": "a.txt"}))
+            .await
+            .expect("text");
+        done.output
+    };
+    let first = read(&world).await;
+    assert!(
+        first.contains("→café") && first.contains("→naïve"),
+        "{first}"
+    );
+    // By its bytes alone the new text is taken for another encoding.
+    edit(&world, replace("a.txt", "café", "cafés"))
+        .await
+        .expect("edited");
+    let again = read(&world).await;
+    assert!(
+        again.contains("→cafés") && again.contains("→naïve"),
+        "{again}"
+    );
+    // Without any letter that shows it.
+    write(&world, "a.txt", "plain\n").await.expect("written");
+    edit(&world, replace("a.txt", "plain", "ça et là"))
+        .await
+        .expect("edited");
+    assert_eq!(world.bytes("a.txt"), latin("ça et là\n"));
+    // Searched as it is read: found, and shown with its letters.
+    world.file("b.txt", latin("premier\nété à la plage\n"));
+    let grep = |pattern: &str| json!({"pattern": pattern, "path": "."});
+    for pattern in ["été", "plage", "(?i)ÉTÉ"] {
+        let found = world
+            .call(&Grep::new(Blocking::default()), grep(pattern))
+            .await;
+        let found = found.expect("an answer").output;
+        assert!(found.contains("2: été à la plage"), "{pattern}: {found}");
+    }
+    // The user converted it: the bytes speak for themselves.
+    world.file("a.txt", "ça et là, déjà\n");
+    assert!(read(&world).await.contains("→ça et là, déjà"));
+}
+
+#[tokio::test]
+async fn lines_that_repeat_without_end_are_searched_in_time() {
+    let world = World::new();
+    let path = world.file("a.txt", "\n".repeat(250_000));
+    world.know(&path);
+    let begun = std::time::Instant::now();
+    for old in [
+        format!("{}x", "\n".repeat(120_000)),
+        format!("x\n{}", " \n".repeat(120_000)),
+        "\n".repeat(120_000),
+    ] {
+        let error = edit(&world, replace("a.txt", &old, "y"))
+            .await
+            .expect_err("refused");
+        assert!(error.message.len() < 4_000, "{}", error.message.len());
+    }
+    // Compared line by line from every line it would take hours.
+    assert!(begun.elapsed().as_secs() < 60, "{:?}", begun.elapsed());
+}

@@ -3,6 +3,7 @@
 //! Pure. Works on bytes, because commands print what they like; a cut never falls inside a UTF-8
 //! sequence, and falls on a line's end unless that would throw away more than half of what may stay.
 
+use super::rules::{self, Limit};
 use crate::config::used::OutputLimits;
 
 /// What may stay of an output.
@@ -28,21 +29,6 @@ pub enum Plan {
     },
 }
 
-/// Tools of our own whose output falls under the general limit.
-const OURS: &[&str] = &[
-    "edit",
-    "write",
-    "apply_patch",
-    "list",
-    "todo",
-    "task",
-    "question",
-    "web_fetch",
-    "skill",
-    "recall",
-    "kill",
-];
-
 impl Plan {
     /// The plan for a tool, by its name; what is not ours (MCP) falls under the widest limit.
     pub fn of(tool: &str, limits: &OutputLimits) -> Self {
@@ -51,16 +37,16 @@ impl Plan {
             bytes: limits.bytes,
             line_chars,
         };
-        match tool {
-            "bash" | "bash_output" => Self::Ends {
+        match rules::of(tool).map(|rule| rule.limit) {
+            Some(Limit::Bash) => Self::Ends {
                 head: limits.bash_chars / 4,
                 tail: limits.bash_chars - limits.bash_chars / 4,
             },
-            "read" => head(limits.read_lines, limits.read_line_chars),
-            "grep" => head(limits.grep_matches, usize::MAX),
-            "glob" => head(limits.glob_paths, usize::MAX),
-            ours if OURS.contains(&ours) => head(limits.lines, usize::MAX),
-            _ => Self::HeadChars(limits.other_chars),
+            Some(Limit::Read) => head(limits.read_lines, limits.read_line_chars),
+            Some(Limit::Grep) => head(limits.grep_matches, usize::MAX),
+            Some(Limit::Glob) => head(limits.glob_paths, usize::MAX),
+            Some(Limit::General) => head(limits.lines, usize::MAX),
+            None => Self::HeadChars(limits.other_chars),
         }
     }
 

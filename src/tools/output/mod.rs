@@ -1,8 +1,9 @@
 //! Tier 1 of context management: every output is cut at its source, the full text goes to a file.
 //!
 //! Every tool passes its text through `OutputStore::fit` or streams it through a `Spill`; so do MCP
-//! tools. `cut` knows where to cut, `spill` keeps memory bounded, `retention` deletes old files. What
-//! is pruned or compacted later is none of its business.
+//! tools. `rules` is the table of limits, `cut` knows where to cut, `spill` keeps memory bounded,
+//! `bound` is the last guard over all of a result, `retention` deletes old files. What is pruned or
+//! compacted later is none of its business.
 
 use std::io::{self, Read, Seek};
 use std::path::{Path, PathBuf};
@@ -11,28 +12,15 @@ use std::time::{Duration, SystemTime};
 use crate::config::used::OutputLimits;
 use crate::protocol::OutputRef;
 
+pub mod bound;
 pub mod cut;
 pub mod retention;
+pub mod rules;
 pub mod spill;
 
 pub use cut::Plan;
 pub use retention::Cleaned;
 pub use spill::Spill;
-
-/// Tools whose output is cut where it is made, in ways of their own: what they add to it (an exit code,
-/// how to go on) comes on top.
-const CUT_THEMSELVES: &[&str] = &[
-    "bash",
-    "bash_output",
-    "read",
-    "grep",
-    "glob",
-    "list",
-    "skill",
-    "recall",
-    "task",
-    "web_fetch",
-];
 
 /// An output as the model gets it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -73,16 +61,7 @@ impl OutputStore {
 
     /// Cuts a text that is already in memory by the rule of `tool`.
     pub fn fit(&self, tool: &str, text: String) -> Fitted {
-        let plan = Plan::of(tool, &self.limits);
-        if plan.fits(text.as_bytes()) {
-            return Fitted {
-                text,
-                ..Fitted::default()
-            };
-        }
-        let mut spill = self.spill(tool);
-        spill.push(text.as_bytes());
-        spill.finish()
+        self.fit_plan(Plan::of(tool, &self.limits), tool, text)
     }
 
     /// As `fit`, for a list of which only the first so many lines may be shown.
@@ -95,15 +74,31 @@ impl OutputStore {
         if plan.fits(text.as_bytes()) {
             return self.fit(tool, text);
         }
+        self.fit_plan(plan, tool, text)
+    }
+
+    fn fit_plan(&self, plan: Plan, tool: &str, text: String) -> Fitted {
+        if plan.fits(text.as_bytes()) {
+            return Fitted {
+                text,
+                ..Fitted::default()
+            };
+        }
         let mut spill = Spill::new(plan, tool, &self.dir);
         spill.push(text.as_bytes());
         spill.finish()
     }
 
-    /// The last guard, for what a tool gave back: one that cuts its own output is left as it is, any
-    /// other is cut by its rule. None if nothing is to be done.
-    pub fn guard(&self, tool: &str, text: &mut String) -> Option<OutputRef> {
-        if CUT_THEMSELVES.contains(&tool) || Plan::of(tool, &self.limits).fits(text.as_bytes()) {
+    /// Cuts what a tool gave back and forgot to cut. `cut` is true if it says that it was cut: then what
+    /// it adds comes on top. None if nothing is to be done.
+    fn guard(&self, tool: &str, text: &mut String, cut: bool) -> Option<OutputRef> {
+        let plan = Plan::of(tool, &self.limits);
+        let fine = if cut || bound::cuts_itself(tool) {
+            !bound::slipped_through(plan, &self.limits, text)
+        } else {
+            plan.fits(text.as_bytes())
+        };
+        if fine {
             return None;
         }
         let fitted = self.fit(tool, std::mem::take(text));

@@ -257,10 +257,16 @@ fn the_last_guard_cuts_what_no_tool_cut_and_leaves_the_rest_alone() {
         ("mcp__server__tool", 120_001, true),
         ("edit", 51_200, false),
         ("edit", 51_201, true),
-        ("bash", 200_000, false),
+        ("bash", 30_000 + 8 * 1024, false),
+        ("bash", 200_000, true),
     ] {
-        let mut text = "x".repeat(chars);
-        let full = store.guard(tool, &mut text);
+        let mut result = Ok(crate::tools::Success {
+            output: "x".repeat(chars),
+            ..crate::tools::Success::default()
+        });
+        store.seal(tool, &mut result);
+        let done = result.expect("a success");
+        let (text, full) = (done.output, done.truncated);
         assert_eq!(full.is_some(), cut, "{tool} {chars}");
         assert_eq!(
             text.contains("Full output saved to: "),

@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 
 use super::parse::{Operation, PatchHunk, PatchLine};
 use super::seek::seek;
+use crate::tools::arguments::clipped;
 use crate::tools::text::{Splice, TextFile, main_line_end};
 
 /// Where the files come from.
@@ -18,6 +19,11 @@ pub trait PatchSource {
     /// A file's bytes by its resolved name; none if there is no such file. The error says why it
     /// cannot be read (a folder, for example).
     fn read(&self, name: &str) -> Result<Option<Vec<u8>>, String>;
+
+    /// The encoding that a file was read as before, where it was a guess.
+    fn encoding(&self, _name: &str) -> Option<String> {
+        None
+    }
 }
 
 /// One file after the patch.
@@ -66,7 +72,8 @@ pub fn apply_patch(
                 let bytes = state.get(&name)?.ok_or_else(|| {
                     format!("{path} cannot be updated: it does not exist. Nothing was changed.")
                 })?;
-                let file = TextFile::decode(bytes).map_err(|_binary| {
+                let known = source.encoding(&name);
+                let file = TextFile::decode_as(bytes, known.as_deref()).map_err(|_binary| {
                     format!("{path} is not a text file. Nothing was changed.")
                 })?;
                 let after = update(path, &file, hunks)?;
@@ -192,8 +199,13 @@ fn splices(path: &str, split: &Split<'_>, hunks: &[PatchHunk]) -> Result<Vec<Spl
     for hunk in hunks {
         for header in &hunk.headers {
             let found = seek(&lines, std::slice::from_ref(header), from, false);
-            from = 1 + found
-                .ok_or_else(|| not_found(path, &format!("the line `{header}` (after @@)"), from))?;
+            from = 1 + found.ok_or_else(|| {
+                not_found(
+                    path,
+                    &format!("the line `{}` (after @@)", clipped(header, 200)),
+                    from,
+                )
+            })?;
         }
         let mut wanted: Vec<String> = Vec::new();
         for line in &hunk.lines {
@@ -289,7 +301,11 @@ fn place(
 }
 
 fn quoted(lines: &[String]) -> String {
-    let shown: Vec<&str> = lines.iter().take(6).map(String::as_str).collect();
+    let shown: Vec<String> = lines
+        .iter()
+        .take(6)
+        .map(|line| clipped(line, 200))
+        .collect();
     let more = if lines.len() > 6 { "\n…" } else { "" };
     format!("these lines:\n{}{more}\n", shown.join("\n"))
 }

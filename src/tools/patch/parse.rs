@@ -3,6 +3,8 @@
 //! Lenient where models drift (spaces around markers, a heredoc or code fence around it all, a first
 //! hunk without `@@`), strict about everything else, with the line number in every error.
 
+use crate::tools::arguments::short;
+
 /// One file's part of a patch.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Operation {
@@ -251,14 +253,5 @@ fn hunk_line(number: usize, line: &str) -> Result<PatchLine, String> {
             "Line {number} of the patch (`{}`) must begin with a space, `-`, `+` or `@@`.",
             short(line)
         )),
-    }
-}
-
-fn short(line: &str) -> String {
-    let cut: String = line.chars().take(60).collect();
-    if cut.len() < line.len() {
-        format!("{cut}…")
-    } else {
-        cut
     }
 }

@@ -159,6 +159,10 @@ impl PatchSource for Disk<'_> {
             Kind::File(_) => file::load(path, self.context).map(|loaded| Some(loaded.bytes)),
         }
     }
+
+    fn encoding(&self, name: &str) -> Option<String> {
+        self.context.reads.encoding(Path::new(name))
+    }
 }
 
 /// All files that a patch names, each once.
@@ -192,9 +196,10 @@ fn title(paths: &[PathBuf], context: &ToolContext) -> String {
 
 fn difference(change: &Change, context: &ToolContext) -> Diff {
     let name = context.workspace.display(Path::new(&change.name));
+    let known = context.reads.encoding(Path::new(&change.name));
     let text = |bytes: &Option<Vec<u8>>| {
         let bytes = bytes.clone().unwrap_or_default();
-        TextFile::decode(bytes)
+        TextFile::decode_as(bytes, known.as_deref())
             .map(|file| file.text().to_owned())
             .unwrap_or_default()
     };

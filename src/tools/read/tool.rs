@@ -11,6 +11,7 @@ use super::text::Window;
 use super::{folder, media, notebook, text};
 use crate::tools::arguments::Form;
 use crate::tools::blocking::Blocking;
+use crate::tools::contract::titled;
 use crate::tools::file::{self, Kind};
 use crate::tools::{Access, Failure, Need, Success, Tool, ToolContext};
 
@@ -75,17 +76,14 @@ impl Tool for Read {
     fn access(&self, input: &Value, context: &ToolContext) -> Result<Access, String> {
         let input: Input = self.form.read(input)?;
         let path = context.workspace.resolve(&input.file_path)?;
-        Ok(Access {
-            title: title(&input, &path, context),
-            needs: if context.workspace.is_output(&path) {
+        Ok(Access::reading(
+            title(&input, &path, context),
+            if context.workspace.is_output(&path) {
                 Vec::new()
             } else {
                 vec![Need::Read(path)]
             },
-            writes: Vec::new(),
-            can_write: false,
-            says: String::new(),
-        })
+        ))
     }
 
     fn run(
@@ -112,14 +110,7 @@ impl Tool for Read {
                     })
                     .await?
             };
-            match done {
-                Ok(success) => Ok(Success { title, ..success }),
-                Err(message) => Err(Failure {
-                    message,
-                    title,
-                    ..Failure::default()
-                }),
-            }
+            titled(title, done)
         })
     }
 }

@@ -12,8 +12,9 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::walk::{self, locked};
-use crate::tools::arguments::Form;
+use crate::tools::arguments::{Form, clipped};
 use crate::tools::blocking::Blocking;
+use crate::tools::contract::titled;
 use crate::tools::{Access, Failure, Need, Success, Tool, ToolContext};
 
 /// What `glob` takes.
@@ -70,13 +71,7 @@ impl Tool for Glob {
         let input: Input = self.form.read(input)?;
         let (root, pattern) = place(&input, context)?;
         matcher(&pattern)?;
-        Ok(Access {
-            title: title(&input),
-            needs: vec![Need::Read(root)],
-            writes: Vec::new(),
-            can_write: false,
-            says: String::new(),
-        })
+        Ok(Access::reading(title(&input), vec![Need::Read(root)]))
     }
 
     fn run(
@@ -93,14 +88,7 @@ impl Tool for Glob {
             let done = blocking
                 .run_until(&cancel, move || find(&input, &context))
                 .await?;
-            match done {
-                Ok(success) => Ok(Success { title, ..success }),
-                Err(message) => Err(Failure {
-                    message,
-                    title,
-                    ..Failure::default()
-                }),
-            }
+            titled(title, done)
         })
     }
 }
@@ -154,8 +142,9 @@ pub(super) fn matcher(pattern: &str) -> Result<GlobMatcher, String> {
     let glob = GlobBuilder::new(anywhere).literal_separator(true).build();
     glob.map(|glob| glob.compile_matcher()).map_err(|error| {
         format!(
-            "The pattern `{pattern}` is not valid: {}. Mend the pattern.",
-            error.kind()
+            "The pattern `{}` is not valid: {}. Mend the pattern.",
+            clipped(pattern, 200),
+            clipped(&error.kind().to_string(), 200)
         )
     })
 }
@@ -193,7 +182,7 @@ fn find(input: &Input, context: &ToolContext) -> Result<Success, String> {
     if total == 0 {
         output = format!(
             "No file matches {}. Ignored files are not searched.",
-            input.pattern
+            clipped(&input.pattern, 200)
         );
     }
     let fitted = context.output.fit("glob", output);

@@ -1,7 +1,8 @@
 //! `grep`: text in files.
 
-use std::fmt::Write as _;
-use std::path::{Path, PathBuf};
+mod answer;
+
+use std::path::Path;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -12,13 +13,15 @@ use grep_regex::{RegexMatcher, RegexMatcherBuilder};
 use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder};
 use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::Value;
 
+use self::answer::answer;
 use super::glob::matcher as glob_matcher;
-use super::matches::{Collector, FileMatches, LINE, search};
+use super::matches::{Collector, FileMatches, search, search_decoded};
 use super::walk::{self, locked};
-use crate::tools::arguments::Form;
+use crate::tools::arguments::{Form, clipped};
 use crate::tools::blocking::Blocking;
+use crate::tools::contract::titled;
 use crate::tools::{Access, Failure, Need, Success, Tool, ToolContext};
 
 /// How `grep` answers.
@@ -117,17 +120,14 @@ impl Tool for Grep {
         regex(&input)?;
         let root = walk::root(input.path.as_deref(), context)?;
         let free = context.workspace.is_output(&root);
-        Ok(Access {
-            title: title(&input),
-            needs: if free {
+        Ok(Access::reading(
+            title(&input),
+            if free {
                 Vec::new()
             } else {
                 vec![Need::Read(root)]
             },
-            writes: Vec::new(),
-            can_write: false,
-            says: String::new(),
-        })
+        ))
     }
 
     fn run(
@@ -144,14 +144,7 @@ impl Tool for Grep {
             let done = blocking
                 .run_until(&cancel, move || grep(&input, &context))
                 .await?;
-            match done {
-                Ok(success) => Ok(Success { title, ..success }),
-                Err(message) => Err(Failure {
-                    message,
-                    title,
-                    ..Failure::default()
-                }),
-            }
+            titled(title, done)
         })
     }
 }
@@ -185,11 +178,16 @@ fn regex(input: &Input) -> Result<RegexMatcher, String> {
     }
     builder.build(&input.pattern).map_err(|error| {
         let text = error.to_string();
-        let last = text.lines().last().unwrap_or_default().trim_start_matches("error: ").to_owned();
+        let last = text
+            .lines()
+            .last()
+            .unwrap_or_default()
+            .trim_start_matches("error: ");
         format!(
-            "The pattern `{}` is not a valid regular expression: {last}. Escape special characters, or \
+            "The pattern `{}` is not a valid regular expression: {}. Escape special characters, or \
              set literal, or set multiline if it has a line end.",
-            input.pattern
+            clipped(&input.pattern, 200),
+            clipped(last, 200)
         )
     })
 }
@@ -209,6 +207,8 @@ struct Plan {
     before: usize,
     after: usize,
     multiline: bool,
+    /// True if the pattern has characters that other encodings spell otherwise.
+    wide: bool,
 }
 
 impl Plan {
@@ -235,6 +235,7 @@ impl Plan {
             before: around(input.before),
             after: around(input.after),
             multiline: input.multiline,
+            wide: !input.pattern.is_ascii(),
         })
     }
 
@@ -261,6 +262,34 @@ impl Plan {
         }
         // a line of gigabytes must not become gigabytes of memory
         builder.heap_limit(Some(64 << 20)).build()
+    }
+
+    /// Searches one file; none if nothing was found. A file in another encoding than UTF-8 is searched as
+    /// the text that `read` shows, if that can make a difference.
+    fn search(
+        &self,
+        searcher: &mut Searcher,
+        path: &Path,
+        collector: Collector<'_>,
+        context: &ToolContext,
+    ) -> std::io::Result<Option<FileMatches>> {
+        let most = collector.most;
+        let found = search(searcher, &self.matcher, path, collector)?;
+        let broken = |file: &FileMatches| {
+            let mut lines = file.lines.iter();
+            lines.any(|line| line.text.contains(char::REPLACEMENT_CHARACTER))
+        };
+        if !(found.as_ref().is_some_and(broken) || (self.wide && found.is_none())) {
+            return Ok(found);
+        }
+        let mut again = self.collector(context);
+        again.most = most;
+        let known = context.reads.encoding(path);
+        let decoded = search_decoded(searcher, &self.matcher, path, (known.as_deref(), again));
+        Ok(match decoded {
+            Some(file) if file.count > 0 => Some(file),
+            _ => found,
+        })
     }
 
     fn collector<'a>(&self, context: &'a ToolContext) -> Collector<'a> {
@@ -292,14 +321,14 @@ fn grep(input: &Input, context: &ToolContext) -> Result<Success, String> {
         search_folder(&plan, &root, context)
     } else {
         let mut searcher = plan.searcher(true);
-        let file = search(&mut searcher, &plan.matcher, &root, plan.collector(context)).map_err(
-            |error| {
+        let file = plan
+            .search(&mut searcher, &root, plan.collector(context), context)
+            .map_err(|error| {
                 format!(
                     "{} cannot be searched: {error}.",
                     context.workspace.model_path(&root)
                 )
-            },
-        )?;
+            })?;
         Findings {
             files: file.into_iter().collect(),
             secret: 0,
@@ -341,7 +370,7 @@ fn search_folder(plan: &Plan, root: &Path, context: &ToolContext) -> Findings {
         if kept.load(Ordering::Relaxed) > plan.most.saturating_mul(2 * SAVED) {
             collector.most = 0;
         }
-        let file = search(&mut searcher, &plan.matcher, path, collector);
+        let file = plan.search(&mut searcher, path, collector, context);
         locked(&searchers).push(searcher);
         // what cannot be read is left out, as ripgrep does
         if let Ok(Some(file)) = file {
@@ -357,117 +386,4 @@ fn search_folder(plan: &Plan, root: &Path, context: &ToolContext) -> Findings {
         secret: secret.load(Ordering::Relaxed),
         whole,
     }
-}
-
-fn answer(plan: &Plan, found: &Findings, input: &Input, context: &ToolContext) -> Success {
-    let files = &found.files;
-    let matches: u64 = files.iter().map(|file| file.count).sum();
-    let name = |path: &PathBuf| context.workspace.model_path(path);
-    let mut output = String::new();
-    let (shown, all, lines) = match plan.mode {
-        Mode::Content => {
-            let (shown, lines) = content(plan, files, context, &mut output);
-            (shown, matches as usize, lines)
-        }
-        Mode::FilesWithMatches | Mode::Count => {
-            for file in files.iter().take(plan.kept) {
-                _ = match plan.mode {
-                    Mode::Count => writeln!(output, "{}: {}", name(&file.path), file.count),
-                    _ => writeln!(output, "{}", name(&file.path)),
-                };
-            }
-            (files.len().min(plan.most), files.len(), plan.most)
-        }
-    };
-    if files.is_empty() {
-        output = format!(
-            "Nothing matches {}. Ignored and binary files were not searched.",
-            title(input)
-        );
-    }
-    let cut = files
-        .iter()
-        .flat_map(|file| &file.lines)
-        .any(|line| line.cut);
-    let fitted = context.output.fit_lines("list", output, lines);
-    let mut output = fitted.text;
-    if cut {
-        _ = write!(
-            output,
-            "\n(Lines of more than {LINE} characters are cut here. Read the file to see more of them.)"
-        );
-    }
-    if shown < all {
-        _ = write!(
-            output,
-            "\n({shown} of {all} shown, the newest files first. Narrow the search with path or include.)"
-        );
-    }
-    if found.secret > 0 {
-        _ = write!(
-            output,
-            "\n({} files that may hold secrets were not searched.)",
-            found.secret
-        );
-    }
-    if !found.whole {
-        output.push_str("\n(There are too many files to search all of them. Give a path.)");
-    }
-    Success {
-        output,
-        metadata: json!({"matches": matches, "files": files.len(), "shown": shown, "cut": shown < all || !found.whole}),
-        truncated: fitted.full,
-        ..Success::default()
-    }
-}
-
-/// Writes matching lines by file, all that are kept; returns how many matches may be shown, and on how
-/// many lines they stand.
-fn content(
-    plan: &Plan,
-    files: &[FileMatches],
-    context: &ToolContext,
-    output: &mut String,
-) -> (usize, usize) {
-    let (mut written, mut lines) = (0, 0);
-    // Where the limit was reached, in lines.
-    let mut shown = None;
-    for file in files.iter().filter(|file| !file.lines.is_empty()) {
-        if written >= plan.kept {
-            break;
-        }
-        if written >= plan.most {
-            shown = shown.or(Some(lines));
-        }
-        _ = writeln!(output, "{}", context.workspace.model_path(&file.path));
-        lines += 1;
-        let mut last = None;
-        for line in &file.lines {
-            if line.is_match && written >= plan.most {
-                shown = shown.or(Some(lines));
-                if written >= plan.kept {
-                    break;
-                }
-            }
-            if plan.before + plan.after > 0 && last.is_some_and(|last| line.number > last + 1) {
-                output.push_str("  --\n");
-                lines += 1;
-            }
-            last = Some(line.number);
-            let sign = if line.is_match { ':' } else { '-' };
-            _ = writeln!(output, "  {}{sign} {}", line.number, line.text);
-            lines += 1;
-            written += usize::from(line.is_match);
-        }
-        output.push('\n');
-        lines += 1;
-    }
-    // a match across lines counts once, however many lines it has
-    let all: u64 = files.iter().map(|file| file.count).sum();
-    let matches = if plan.multiline {
-        written.min(all as usize)
-    } else {
-        written
-    };
-    (matches.min(plan.most), shown.unwrap_or(usize::MAX))
 }

@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 use super::walk;
 use crate::tools::arguments::Form;
 use crate::tools::blocking::Blocking;
+use crate::tools::contract::titled;
 use crate::tools::workspace::spelled;
 use crate::tools::{Access, Failure, Need, Success, Tool, ToolContext};
 
@@ -69,13 +70,10 @@ impl Tool for List {
     fn access(&self, input: &Value, context: &ToolContext) -> Result<Access, String> {
         let input: Input = self.form.read(input)?;
         let root = walk::root(input.path.as_deref(), context)?;
-        Ok(Access {
-            title: context.workspace.display(&root),
-            needs: vec![Need::Read(root)],
-            writes: Vec::new(),
-            can_write: false,
-            says: String::new(),
-        })
+        Ok(Access::reading(
+            context.workspace.display(&root),
+            vec![Need::Read(root)],
+        ))
     }
 
     fn run(
@@ -94,14 +92,7 @@ impl Tool for List {
             let done = blocking
                 .run_until(&cancel, move || tree(root, depth, &context))
                 .await?;
-            match done {
-                Ok(success) => Ok(Success { title, ..success }),
-                Err(message) => Err(Failure {
-                    message,
-                    title,
-                    ..Failure::default()
-                }),
-            }
+            titled(title, done)
         })
     }
 }

@@ -7,6 +7,7 @@ use grep_searcher::{Searcher, Sink, SinkContext, SinkContextKind, SinkMatch};
 use tokio_util::sync::CancellationToken;
 
 use crate::tools::output::cut::at_char;
+use crate::tools::text::TextFile;
 
 /// Characters of a line that are shown.
 pub(super) const LINE: usize = 500;
@@ -95,6 +96,36 @@ impl Sink for Collector<'_> {
         }
         Ok(!self.cancel.is_cancelled())
     }
+}
+
+/// Files above this size are not decoded to be searched.
+const MOST_DECODED: u64 = 16 << 20;
+
+/// Searches a file as the text that `read` shows where its bytes are another encoding: what was found with
+/// broken characters, or not at all although the pattern has characters that such a file spells otherwise.
+/// None if the file needs no decoding, or is too large or no text.
+pub(super) fn search_decoded(
+    searcher: &mut Searcher,
+    matcher: &grep_regex::RegexMatcher,
+    path: &Path,
+    (known, mut collector): (Option<&str>, Collector<'_>),
+) -> Option<FileMatches> {
+    let small = std::fs::metadata(path).is_ok_and(|meta| meta.len() <= MOST_DECODED);
+    let bytes = small.then(|| std::fs::read(path).ok()).flatten()?;
+    if std::str::from_utf8(&bytes).is_ok() {
+        return None;
+    }
+    let file = TextFile::decode_as(bytes, known).ok()?;
+    file.guessed()?;
+    searcher
+        .search_slice(matcher, file.text().as_bytes(), &mut collector)
+        .ok()?;
+    Some(FileMatches {
+        path: path.to_owned(),
+        changed: super::walk::changed(path),
+        count: collector.count,
+        lines: collector.lines,
+    })
 }
 
 /// Searches a file; none if nothing was found.

@@ -92,6 +92,38 @@ impl TextFile {
         })
     }
 
+    /// The same for a file that was read as this encoding before: a guess from what it holds now could be
+    /// another one. Only where the bytes speak against it they are looked at anew.
+    pub fn decode_as(bytes: Vec<u8>, before: Option<&str>) -> Result<Self, NotText> {
+        let known = before
+            .and_then(|name| Encoding::for_label(name.as_bytes()))
+            .filter(|known| *known != encoding_rs::UTF_8);
+        let Some(encoding) = known else {
+            return Self::decode(bytes);
+        };
+        let zero = memchr::memchr(0, &bytes).is_some();
+        let other = !bytes.is_ascii() && std::str::from_utf8(&bytes).is_ok();
+        let (text, broken) = encoding.decode_without_bom_handling(&bytes);
+        if zero || other || broken {
+            return Self::decode(bytes);
+        }
+        let decoded = Some(text.into_owned());
+        Ok(Self {
+            bytes,
+            mark: 0,
+            form: Form::Legacy(encoding),
+            decoded,
+        })
+    }
+
+    /// The name of an encoding that had to be guessed; none for those that show themselves.
+    pub fn guessed(&self) -> Option<&'static str> {
+        match self.form {
+            Form::Legacy(encoding) => Some(encoding.name()),
+            Form::Utf8 | Form::BrokenUtf8 | Form::Utf16 { .. } => None,
+        }
+    }
+
     /// Other bytes of the same file, read as these were: a guess from the new bytes alone could be
     /// another encoding.
     #[must_use]

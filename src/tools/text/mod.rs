@@ -4,6 +4,7 @@
 
 pub mod diff;
 pub mod encoding;
+pub(crate) mod runs;
 pub mod save;
 
 pub use diff::{Diff, diff};

@@ -66,13 +66,7 @@ impl Tool for WebFetch {
     fn access(&self, input: &Value, _context: &ToolContext) -> Result<Access, String> {
         let input: Input = self.form.read(input)?;
         let url = Web::address(&input.url)?;
-        Ok(Access {
-            title: url.clone(),
-            needs: vec![Need::Fetch(url)],
-            writes: Vec::new(),
-            can_write: false,
-            says: String::new(),
-        })
+        Ok(Access::reading(url.clone(), vec![Need::Fetch(url)]))
     }
 
     fn run(

@@ -162,13 +162,19 @@ impl<'a> Cx<'a> {
         }
     }
 
+    /// The bar before what stands below a header.
+    pub fn bar(&self) -> Styled {
+        let mut bar = Styled::new();
+        bar.pad(self.geometry.text);
+        bar.fixed(self.theme.glyphs.bar, self.theme.dim());
+        bar.pad(1);
+        bar
+    }
+
     /// A row below the header, behind a bar: `│ text`.
     pub fn output(&self, pieces: &[(Safe, Style)], rows: &mut Vec<Row>) {
         let dim = self.theme.dim();
-        let mut first = Styled::new();
-        first.pad(self.geometry.text);
-        first.fixed(self.theme.glyphs.bar, dim);
-        first.pad(1);
+        let first = self.bar();
         let mut line = Styled::new();
         for (text, style) in pieces {
             line.push(text, dim.patch(self.theme.fit(*style)));

@@ -6,7 +6,11 @@ use super::frame::Cx;
 use super::tool::{Outcome, ToolFacts};
 use super::words;
 use crate::tui::term::sanitise::Safe;
+use crate::tui::text::markdown::{self, Page};
 use crate::tui::text::{Row, Styled};
+
+/// Columns of the bar before an output's lines.
+const BAR: usize = 2;
 
 /// Lines that show while it works, and after.
 const SHOWN: usize = 3;
@@ -62,6 +66,10 @@ impl Task {
             _ => cx.dim(&words::took(self.facts.took())),
         };
         let mut rows = vec![cx.header(glyph, title, &[right])];
+        if outcome == Outcome::Done {
+            self.answer(cx, &mut rows);
+            return rows;
+        }
         let output = &self.facts.output;
         let lines: Vec<&str> = if cx.unfolded {
             output.last(usize::MAX)
@@ -84,5 +92,47 @@ impl Task {
             });
         }
         rows
+    }
+
+    /// What it answered: Markdown, behind the bar of outputs.
+    fn answer(&self, cx: &Cx<'_>, rows: &mut Vec<Row>) {
+        let output = &self.facts.output;
+        let text = output.last(usize::MAX).join("\n");
+        let bar = cx.bar();
+        let page = Page {
+            left: 0,
+            measure: cx.geometry.measure().saturating_sub(BAR),
+            room: cx.geometry.room().saturating_sub(BAR),
+            ..cx.page()
+        };
+        let mut laid_out = markdown::rows(&text, &page);
+        if !cx.unfolded {
+            laid_out.retain(|row| !row.line.as_str().trim().is_empty());
+        }
+        let shown = if cx.unfolded { laid_out.len() } else { SHOWN };
+        let mut hidden = laid_out.len().saturating_sub(shown);
+        hidden += output.lost();
+        for row in laid_out.into_iter().take(shown) {
+            let mut line = bar.clone();
+            let gutter = bar.len() + row.gutter;
+            line.extend(&row.line.faded(cx.theme.dim()));
+            rows.push(Row {
+                line,
+                gutter,
+                ..row
+            });
+        }
+        if hidden > 0 {
+            let words = cx.dim(&Safe::strip(&words::count(
+                hidden,
+                "more line",
+                "more lines",
+            )));
+            rows.push(if cx.unfolded {
+                cx.lost(&words)
+            } else {
+                cx.hidden(&words, true)
+            });
+        }
     }
 }

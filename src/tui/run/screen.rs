@@ -95,7 +95,7 @@ impl Screen {
         Ok([drawn.next, rests].into_iter().flatten().min())
     }
 
-    /// Bytes that ride behind the next frame.
+    /// Bytes that go along in the next frame.
     pub(super) fn also(&mut self, bytes: &str) {
         self.painter.also(bytes.as_bytes());
     }

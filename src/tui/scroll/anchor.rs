@@ -19,10 +19,14 @@ pub struct Anchor {
     pub unit: Unit,
     /// Row of the unit, the gap above it included.
     pub row: usize,
+    /// Rows of the gap, which comes and goes with what stands above.
+    pub gap: usize,
     /// Columns for which `row` holds.
     pub width: u16,
     /// Said bytes of the unit above the row: where to go on when the columns change.
     pub offset: usize,
+    /// True if the row says nothing itself.
+    pub blank: bool,
 }
 
 /// Where the transcript is looked at.

@@ -9,3 +9,4 @@ pub mod osc;
 pub mod paint;
 pub mod sanitise;
 mod shift;
+mod write;

@@ -1,6 +1,6 @@
 //! What we tell the terminal besides frames: title, notification, clipboard.
 //!
-//! Made here as bytes from `Safe` text only, length-capped; `run` lets them ride behind a frame.
+//! Made here as bytes from `Safe` text only, length-capped; `run` lets them go along in a frame.
 //! Clipboard writes happen only on the user's own key: that is `update`'s to keep.
 
 use base64::Engine as _;

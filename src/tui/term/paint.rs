@@ -2,17 +2,16 @@
 //!
 //! `run` draws into `next`, then asks for the frame: ONE synchronized update around hide-cursor,
 //! moved rows (`shift`), changes, place-cursor. If nothing changed there are no bytes. What else must reach the terminal
-//! (title, notification, clipboard) rides behind a frame. Never writes by itself.
+//! (title, notification, clipboard) goes along inside. Never writes by itself.
 
 use std::io;
 
-use ratatui::backend::{Backend, CrosstermBackend};
 use ratatui::buffer::{Buffer, Cell, CellDiffOption};
 use ratatui::layout::{Position, Rect};
-use ratatui::style::Color;
 
 use super::gallery::{Gallery, Seen};
 use super::shift;
+use super::write;
 use crate::protocol::Millis;
 use crate::tui::text::link::Links;
 
@@ -100,7 +99,7 @@ impl Painter {
         &mut self.next
     }
 
-    /// Bytes that follow the next frame in the same write: title, notification, clipboard.
+    /// Bytes that go along in the next frame, which there is then: title, notification, clipboard.
     pub fn also(&mut self, bytes: &[u8]) {
         self.extra.extend_from_slice(bytes);
     }
@@ -127,7 +126,14 @@ impl Painter {
         let mut updates = self.shown.diff_iter(&self.next).peekable();
         let changed = updates.peek().is_some();
         let painted = !self.gallery.after().is_empty();
-        if changed || moved.is_some() || self.stale || painted || cursor != self.cursor {
+        let extra = std::mem::take(&mut self.extra);
+        if changed
+            || moved.is_some()
+            || self.stale
+            || painted
+            || cursor != self.cursor
+            || !extra.is_empty()
+        {
             self.bytes.extend_from_slice(BEGIN);
             if self.stale {
                 self.bytes.extend_from_slice(b"\x1b[0m\x1b[2J");
@@ -137,10 +143,11 @@ impl Painter {
             }
             if changed {
                 let updates = bridged(&self.next, updates);
-                write_cells(&updates, &self.links, &mut self.bytes)?;
+                write::cells(&updates, self.next.area.width, &self.links, &mut self.bytes)?;
             }
             self.bytes
                 .extend_from_slice(self.gallery.after().as_bytes());
+            self.bytes.extend_from_slice(&extra);
             if let Some(at) = cursor {
                 let place = format!("\x1b[{};{}H\x1b[?25h", at.y + 1, at.x + 1);
                 self.bytes.extend_from_slice(place.as_bytes());
@@ -150,7 +157,6 @@ impl Painter {
             self.cursor = cursor;
             self.stale = false;
         }
-        self.bytes.append(&mut self.extra);
         Ok(&self.bytes)
     }
 
@@ -158,42 +164,6 @@ impl Painter {
     pub const fn shown(&self) -> &Buffer {
         &self.shown
     }
-}
-
-/// Writes cells, those that lead somewhere with their address around them.
-fn write_cells(
-    updates: &[(u16, u16, &Cell)],
-    links: &Links,
-    bytes: &mut Vec<u8>,
-) -> io::Result<()> {
-    for run in updates.chunk_by(|(.., a), (.., b)| a.underline_color == b.underline_color) {
-        let colour = run
-            .first()
-            .map_or(Color::Reset, |(.., cell)| cell.underline_color);
-        if colour == Color::Reset {
-            CrosstermBackend::new(&mut *bytes).draw(run.iter().copied())?;
-            continue;
-        }
-        let plain: Vec<(u16, u16, Cell)> = run
-            .iter()
-            .map(|(x, y, cell)| {
-                let mut cell = (*cell).clone();
-                cell.underline_color = Color::Reset;
-                (*x, *y, cell)
-            })
-            .collect();
-        let address = links.of(colour);
-        if let Some((number, address)) = &address {
-            // The number joins the rows of an address that is wrapped.
-            bytes.extend_from_slice(format!("\x1b]8;id=d{number};{address}\x1b\\").as_bytes());
-        }
-        let cells = plain.iter().map(|(x, y, cell)| (*x, *y, cell));
-        CrosstermBackend::new(&mut *bytes).draw(cells)?;
-        if address.is_some() {
-            bytes.extend_from_slice(b"\x1b]8;;\x1b\\");
-        }
-    }
-    Ok(())
 }
 
 /// The updates, short gaps between them filled: writing a few cells again costs less than going to
@@ -348,13 +318,17 @@ mod tests {
     }
 
     #[test]
-    fn a_title_rides_behind_the_frame() {
+    fn a_title_goes_along_in_a_frame() {
         let mut painter = Painter::new(10, 2);
         painter.canvas();
         painter.frame("", None).expect("a frame");
         painter.also(b"\x1b]2;t\x07");
         painter.canvas();
-        assert_eq!(painter.frame("", None).expect("a frame"), b"\x1b]2;t\x07");
+        let bytes = painter.frame("", None).expect("a frame");
+        assert!(bytes.starts_with(BEGIN) && bytes.ends_with(END));
+        assert_eq!(count(bytes, b"\x1b]2;t\x07"), 1);
+        painter.canvas();
+        assert_eq!(painter.frame("", None).expect("a frame"), b"", "once");
     }
 
     #[test]

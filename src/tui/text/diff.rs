@@ -406,18 +406,20 @@ impl Paint {
         let place = self.places.get(at).copied().unwrap_or_default();
         let runs = painted.as_deref().and_then(|p| p.line(place));
         let mut code = code::styled(&line.text, runs, layout.page);
-        if !line.text.contains('\t') {
-            // Tabs move columns; such lines do without marks.
-            for range in self.marks.get(at).into_iter().flatten() {
-                let over = Style::new().add_modifier(Modifier::BOLD | Modifier::UNDERLINED);
-                code.patch_part(range.clone(), over);
-            }
+        // Where a byte of the line is shown: tabs have become blanks, other things are gone.
+        let shown_at = |byte: usize| {
+            let before = line.text.get(..byte).unwrap_or(&line.text);
+            Safe::strip(before).as_str().len()
+        };
+        for range in self.marks.get(at).into_iter().flatten() {
+            let over = Style::new().add_modifier(Modifier::BOLD | Modifier::UNDERLINED);
+            code.patch_part(shown_at(range.start)..shown_at(range.end), over);
         }
         let mut shown = Styled::new();
         let cut = super::width::fitting(code.as_str(), layout.margin).0;
         shown.extend_part(&code, cut..code.len());
         if line.kind == LineKind::Context {
-            shown.patched(layout.page.theme.dim())
+            shown.faded(layout.page.theme.dim())
         } else {
             shown
         }

@@ -381,6 +381,15 @@ mod thread {
 
     fn meaning(name: &str) -> Option<CodeKind> {
         let is = |prefix: &str| name.starts_with(prefix);
+        if is("markup.inserted") || is("punctuation.definition.inserted") {
+            return Some(CodeKind::Added);
+        }
+        if is("markup.deleted") || is("punctuation.definition.deleted") {
+            return Some(CodeKind::Removed);
+        }
+        if is("meta.diff.range") || is("meta.diff.header") || is("meta.header") {
+            return Some(CodeKind::Comment);
+        }
         if is("comment") || is("punctuation.definition.comment") {
             return Some(CodeKind::Comment);
         }

@@ -63,3 +63,22 @@ fn colours_come_from_the_worker_and_stay() {
     assert!(kinds.contains(&("\"hi\"", CodeKind::String)), "{kinds:?}");
     assert!(kinds.contains(&("// done", CodeKind::Comment)), "{kinds:?}");
 }
+
+#[test]
+fn a_patch_has_the_colours_of_added_and_removed() {
+    let mut tables = thread::Tables::load();
+    let code = "--- a/x\n+++ b/x\n@@ -1 +1 @@\n-old\n+new\n same\n";
+    let job = Job {
+        key: key("diff", code),
+        language: "diff".to_owned(),
+        code: code.to_owned(),
+    };
+    let painted = thread::paint(&mut tables, &job).expect("a known language");
+    let kinds = |line| -> Vec<CodeKind> {
+        let runs = painted.line(line).expect("a line");
+        runs.iter().map(|(_, kind)| *kind).collect()
+    };
+    assert_eq!(kinds(3), [CodeKind::Removed]);
+    assert_eq!(kinds(4), [CodeKind::Added]);
+    assert_eq!(kinds(5), [CodeKind::Plain]);
+}

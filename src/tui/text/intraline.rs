@@ -21,9 +21,10 @@ pub fn ranges(old: &str, new: &str) -> (Vec<Range<usize>>, Vec<Range<usize>>) {
     if old.len() > LONGEST || new.len() > LONGEST {
         return middles(old, new);
     }
+    let (words_of_old, words_of_new) = (words(old), words(new));
     let diff = TextDiff::configure()
         .algorithm(Algorithm::Myers)
-        .diff_unicode_words(old, new);
+        .diff_slices(&words_of_old, &words_of_new);
     let (mut at_old, mut at_new, mut same) = (0, 0, 0);
     let (mut removed, mut added) = (Vec::new(), Vec::new());
     for change in diff.iter_all_changes() {
@@ -49,6 +50,28 @@ pub fn ranges(old: &str, new: &str) -> (Vec<Range<usize>>, Vec<Range<usize>>) {
         return (Vec::new(), Vec::new());
     }
     (removed, added)
+}
+
+/// A line's words, as code has them: names and numbers, runs of blanks, and every other sign alone.
+/// (Words of prose would take `self.reflow` for one.)
+fn words(line: &str) -> Vec<&str> {
+    let kind = |c: char| match c {
+        c if c.is_alphanumeric() || c == '_' => 1,
+        c if c.is_whitespace() => 2,
+        _ => 0,
+    };
+    let mut words = Vec::new();
+    let (mut start, mut last) = (0, 0);
+    for (at, c) in line.char_indices() {
+        let this = kind(c);
+        if at > start && (this == 0 || this != last) {
+            words.extend(line.get(start..at));
+            start = at;
+        }
+        last = this;
+    }
+    words.extend(line.get(start..).filter(|rest| !rest.is_empty()));
+    words
 }
 
 /// Bytes at the beginning that both lines share.
@@ -107,6 +130,21 @@ mod tests {
             })
             .collect();
         assert_eq!(marked.trim(), "cells,");
+    }
+
+    #[test]
+    fn a_name_behind_a_dot_is_a_word_of_its_own() {
+        let (old, new) = (
+            "self.request_frame(cells);",
+            "self.request_frames(cells + 1);",
+        );
+        let (removed, added) = ranges(old, new);
+        let said = |line: &str, ranges: &[Range<usize>]| -> Vec<String> {
+            let piece = |r: &Range<usize>| line.get(r.clone()).expect("a range of it").to_owned();
+            ranges.iter().map(piece).collect()
+        };
+        assert_eq!(said(old, &removed), ["request_frame"]);
+        assert_eq!(said(new, &added), ["request_frames", " + 1"]);
     }
 
     #[test]

@@ -5,6 +5,7 @@
 //! not exist for us: `stream` breaks them up, so that no later line can change an earlier block.
 
 pub mod code;
+mod lines;
 mod plain;
 mod table;
 
@@ -16,7 +17,6 @@ use ratatui::style::{Modifier, Style};
 use super::highlight::Highlights;
 use super::link::Links;
 use super::row::{Row, Styled};
-use super::wrap::{self, Prefix};
 use crate::tui::term::sanitise::Safe;
 use crate::tui::theme::{CodeKind, Theme};
 
@@ -52,6 +52,18 @@ pub fn rows(text: &str, page: &Page<'_>) -> Vec<Row> {
     writer.rows
 }
 
+/// Further rows of a table that was cut: `head` is its first two lines.
+pub fn more_rows(head: &str, text: &str, page: &Page<'_>) -> Vec<Row> {
+    let mut writer = Writer::new(page);
+    writer.headless = true;
+    let whole = format!("{head}{text}");
+    for (event, range) in Parser::new_ext(&whole, OPTIONS).into_offset_iter() {
+        writer.event(event, whole.get(range).unwrap_or_default());
+    }
+    writer.flush();
+    writer.rows
+}
+
 /// A container whose prefix stands before what is in it.
 #[derive(Debug)]
 enum Frame {
@@ -78,6 +90,8 @@ struct Writer<'a> {
     code: Option<(String, String)>,
     links: Vec<(String, usize)>,
     table: Option<table::Table>,
+    /// True if the next table's head stands somewhere above already.
+    headless: bool,
     /// A blank row is due before the next one.
     gap: bool,
 }
@@ -93,6 +107,7 @@ impl<'a> Writer<'a> {
             code: None,
             links: Vec::new(),
             table: None,
+            headless: false,
             gap: false,
         }
     }
@@ -322,11 +337,9 @@ impl<'a> Writer<'a> {
             TagEnd::List(_) => {
                 self.flush();
                 self.frames.pop();
-                if matches!(self.frames.last(), Some(Frame::Item { .. })) {
-                    self.gap = false;
-                } else {
-                    self.close_block();
-                }
+                // Within an item, too: the next item decides for itself, a paragraph after it stands
+                // apart.
+                self.close_block();
             }
             TagEnd::Item => {
                 self.flush();
@@ -336,7 +349,8 @@ impl<'a> Writer<'a> {
             TagEnd::Table => {
                 if let Some(table) = self.table.take() {
                     let room = self.page.room.saturating_sub(self.depth());
-                    for line in table.lay_out(room, self.page.theme) {
+                    let headless = std::mem::take(&mut self.headless);
+                    for line in table.lay_out(room, self.page.theme, headless) {
                         self.whole(&line);
                     }
                 }
@@ -374,127 +388,6 @@ impl<'a> Writer<'a> {
         self.line.fixed(" (", dim);
         self.line.push(&url, dim.patch(self.leads_to(url.as_str())));
         self.line.fixed(")", dim);
-    }
-
-    /// A block begins: what stood open before it (the text of a tight item) is written.
-    fn open_block(&mut self) {
-        self.flush();
-        if self.gap && !self.rows.is_empty() {
-            let blank = self.prefix(false);
-            self.rows.push(Row {
-                gutter: blank.line.len(),
-                line: blank.line,
-                ..Row::BLANK
-            });
-        }
-        self.gap = false;
-    }
-
-    fn close_block(&mut self) {
-        self.gap = true;
-    }
-
-    /// An item without text still shows its marker.
-    fn empty_item(&mut self) {
-        if let Some(Frame::Item {
-            marker: Some(_), ..
-        }) = self.frames.last()
-        {
-            let prefix = self.prefix(true);
-            self.rows.push(Row {
-                gutter: prefix.gutter,
-                line: prefix.line,
-                ..Row::BLANK
-            });
-        }
-    }
-
-    /// Columns of the containers' prefixes.
-    fn depth(&self) -> usize {
-        self.frames
-            .iter()
-            .map(|frame| match frame {
-                Frame::Quote => 2,
-                Frame::List { .. } => 0,
-                Frame::Item { indent, .. } => *indent,
-            })
-            .sum()
-    }
-
-    /// What stands before the next row; the first row of an item takes its marker.
-    fn prefix(&mut self, take: bool) -> Prefix {
-        let theme = self.page.theme;
-        let mut line = Styled::new();
-        line.pad(self.page.left);
-        let mut gutter = line.len();
-        let mut all_gutter = true;
-        for frame in &mut self.frames {
-            match frame {
-                Frame::Quote => {
-                    line.fixed(theme.glyphs.bar, theme.dim());
-                    line.fixed(" ", Style::new());
-                }
-                Frame::List { .. } => continue,
-                Frame::Item { marker, indent } => match marker.take_if(|_| take) {
-                    Some(marker) => {
-                        line.extend(&marker);
-                        all_gutter = false;
-                    }
-                    None => line.pad(*indent),
-                },
-            }
-            if all_gutter {
-                gutter = line.len();
-            }
-        }
-        Prefix { line, gutter }
-    }
-
-    /// Writes the open line, wrapped as prose.
-    fn flush(&mut self) {
-        if self.line.is_empty() || self.table.is_some() {
-            return;
-        }
-        if self.gap {
-            self.gap = false;
-            if !self.rows.is_empty() {
-                let blank = self.prefix(false);
-                self.rows.push(Row {
-                    gutter: blank.line.len(),
-                    line: blank.line,
-                    ..Row::BLANK
-                });
-            }
-        }
-        let line = std::mem::take(&mut self.line);
-        let first = self.prefix(true);
-        let rest = self.prefix(false);
-        let width = self.page.left + self.page.measure;
-        self.rows.extend(wrap::wrap(&line, &first, &rest, width));
-    }
-
-    /// Writes a line that is already laid out.
-    fn whole(&mut self, line: &Styled) {
-        let prefix = self.prefix(true);
-        let mut row = prefix.line;
-        row.extend(line);
-        self.rows.push(Row {
-            line: row,
-            gutter: prefix.gutter,
-            ..Row::BLANK
-        });
-    }
-
-    fn code_block(&mut self, language: &str, text: &str) {
-        let lines = code::lines(language, text, self.page);
-        let width = self.page.left + self.page.room;
-        for line in lines {
-            let mut first = self.prefix(true);
-            let mut rest = self.prefix(false);
-            code::indent(&mut first, self.page, false);
-            code::indent(&mut rest, self.page, true);
-            self.rows.extend(wrap::chop(&line, &first, &rest, width));
-        }
     }
 }
 

@@ -133,6 +133,17 @@ impl Styled {
         self
     }
 
+    /// Makes all of it faint; where faint ink is a colour, what has one already keeps its own.
+    #[must_use]
+    pub fn faded(mut self, dim: Style) -> Self {
+        for (_, style) in &mut self.runs {
+            if dim.fg.is_none() || style.fg.is_none() {
+                *style = style.patch(dim);
+            }
+        }
+        self
+    }
+
     /// Lays a style over some bytes.
     pub fn patch_part(&mut self, part: std::ops::Range<usize>, over: Style) {
         let mut changed = Self::new();

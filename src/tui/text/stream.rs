@@ -7,14 +7,17 @@
 //! structure is decided line by line. A fenced block is followed line by line, and any other block is cut
 //! after `WINDOW` bytes, so no text makes the tail large.
 
+mod fence;
+
 use std::ops::Range;
 
 use pulldown_cmark::{Event, Parser, Tag};
 
-use super::highlight::{self, Key};
+use super::highlight;
 use super::markdown::{self, Page, code};
 use super::row::Row;
 use super::wrap::{self, Prefix};
+use fence::{Fence, dedent, undented};
 
 /// Bytes after which a block is cut, at a line end if there is one.
 const WINDOW: usize = 8 * 1024;
@@ -27,6 +30,8 @@ const CODE_LINES: usize = 64;
 enum Kind {
     /// Markdown; true if it goes on from a block that was cut.
     Prose(bool),
+    /// Rows of a table that was cut; its head begins there.
+    Rows(u32),
     /// Lines of this fence, from 0, beginning with this line.
     Code { fence: u32, line: u32 },
 }
@@ -37,21 +42,6 @@ struct Block {
     start: u32,
     end: u32,
     kind: Kind,
-}
-
-/// A fenced code block.
-#[derive(Debug, Clone, PartialEq, Eq)]
-struct Fence {
-    sign: u8,
-    length: usize,
-    indent: usize,
-    language: String,
-    /// Where its content begins.
-    content: u32,
-    /// Once closed: the key of its colours.
-    key: Option<Key>,
-    /// Where its content ends, once closed.
-    end: u32,
 }
 
 /// A growing Markdown text.
@@ -66,8 +56,30 @@ pub struct Stream {
     open_fence: Option<u32>,
     /// Bytes of the tail that were looked at for block starts.
     looked: usize,
-    /// True if the tail goes on from a block that was cut.
-    goes_on: bool,
+    /// What the tail is as long as it is no fence: it may go on from a block that was cut.
+    open: Open,
+}
+
+/// What the text at the end goes on from.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+enum Open {
+    /// From nothing: a block begins.
+    #[default]
+    New,
+    /// From a block that was cut.
+    Block,
+    /// From a table that was cut, whose head begins there.
+    Table(u32),
+}
+
+impl Open {
+    const fn kind(self) -> Kind {
+        match self {
+            Self::New => Kind::Prose(false),
+            Self::Block => Kind::Prose(true),
+            Self::Table(head) => Kind::Rows(head),
+        }
+    }
 }
 
 impl Stream {
@@ -164,13 +176,17 @@ impl Stream {
                 let fence = self.fences.len().saturating_sub(1) as u32;
                 (Kind::Code { fence, line }, self.part(n))
             }
-            (None, None) => (Kind::Prose(self.goes_on), self.part(n)),
+            (None, None) => (self.open.kind(), self.part(n)),
         };
         let rows = match kind {
             Kind::Prose(_) => markdown::rows(text, page),
+            Kind::Rows(head) => markdown::more_rows(self.table_head(head as usize), text, page),
             Kind::Code { fence, line } => self.code_rows(fence as usize, line as usize, text, page),
         };
-        let goes_on = matches!(kind, Kind::Code { line: 1.., .. } | Kind::Prose(true));
+        let goes_on = matches!(
+            kind,
+            Kind::Code { line: 1.., .. } | Kind::Prose(true) | Kind::Rows(_)
+        );
         if n == 0 || goes_on || rows.is_empty() {
             return rows;
         }
@@ -226,7 +242,7 @@ impl Stream {
             self.fences.push(fence);
             self.open_fence = Some(0);
             self.looked = 0;
-            self.goes_on = false;
+            self.open = Open::New;
             return true;
         }
         let full = tail.len() >= WINDOW;
@@ -250,14 +266,36 @@ impl Stream {
         let base = self.tail;
         for end in &ends {
             let end = base + end;
-            self.finish(end, Kind::Prose(self.goes_on));
-            self.goes_on = cut_here;
+            let begun = self.tail;
+            self.finish(end, self.open.kind());
+            self.open = match self.open {
+                _ if !cut_here => Open::New,
+                Open::Table(head) => Open::Table(head),
+                Open::New if !self.table_head(begun).is_empty() => Open::Table(begun as u32),
+                Open::New | Open::Block => Open::Block,
+            };
             let rest = self.source.get(end..).unwrap_or_default();
             if Fence::opened_by(rest.lines().next().unwrap_or_default(), 0).is_some() {
                 break;
             }
         }
         !ends.is_empty()
+    }
+
+    /// The two lines that make a table of what begins there; empty if it is none.
+    fn table_head(&self, begin: usize) -> &str {
+        let text = self.source.get(begin..).unwrap_or_default();
+        let mut ends = text.match_indices('\n').map(|(at, _)| at + 1);
+        let head = ends
+            .nth(1)
+            .and_then(|end| text.get(..end))
+            .unwrap_or_default();
+        let first = Parser::new_ext(head, markdown::OPTIONS).next();
+        if matches!(first, Some(Event::Start(Tag::Table(_)))) {
+            head
+        } else {
+            ""
+        }
     }
 
     fn finish(&mut self, end: usize, kind: Kind) {
@@ -278,7 +316,7 @@ impl Stream {
                 .is_some_and(|line| line.trim_matches([' ', '\t']).is_empty())
         {
             self.tail += end + 1;
-            self.goes_on = false;
+            self.open = Open::New;
             self.looked = 0;
         }
     }
@@ -356,58 +394,6 @@ impl Stream {
 /// Breaks up reference definitions; `Safe` takes it out again.
 const BREAK: char = '\u{200b}';
 
-impl Fence {
-    /// The fence that a line opens, if it does. `content` is where the next line begins.
-    fn opened_by(line: &str, content: usize) -> Option<Self> {
-        let indent = line.bytes().take_while(|b| *b == b' ').count();
-        let rest = line.get(indent..).filter(|_| indent <= 3)?;
-        let sign = *rest
-            .as_bytes()
-            .first()
-            .filter(|b| matches!(b, b'`' | b'~'))?;
-        let length = rest.bytes().take_while(|b| *b == sign).count();
-        let info = rest.get(length..).unwrap_or_default();
-        if length < 3 || (sign == b'`' && info.contains('`')) {
-            return None;
-        }
-        Some(Self {
-            sign,
-            length,
-            indent,
-            language: code::language(info.trim()).to_owned(),
-            content: content as u32,
-            key: None,
-            end: 0,
-        })
-    }
-
-    fn is_closed_by(&self, line: &str) -> bool {
-        let indent = line.bytes().take_while(|b| *b == b' ').count();
-        let rest = line.get(indent..).unwrap_or_default();
-        let length = rest.bytes().take_while(|b| *b == self.sign).count();
-        indent <= 3
-            && length >= self.length
-            && rest
-                .get(length..)
-                .is_some_and(|r| r.trim_matches([' ', '\t']).is_empty())
-    }
-}
-
-/// A line without up to so many spaces at its start.
-fn undented(line: &str, indent: usize) -> &str {
-    let spaces = line.bytes().take(indent).take_while(|b| *b == b' ').count();
-    line.get(spaces..).unwrap_or_default()
-}
-
-fn dedent(text: &str, indent: usize) -> String {
-    if indent == 0 {
-        return text.to_owned();
-    }
-    text.split_inclusive('\n')
-        .map(|line| undented(line, indent))
-        .collect()
-}
-
 /// Block starts up to the first fenced block: what follows a fence is looked at once it is closed,
 /// so parsing beyond it would be done again and again.
 fn starts_up_to_fence(text: &str) -> Vec<usize> {
@@ -470,3 +456,7 @@ fn floor(text: &str, at: usize) -> usize {
 #[cfg(test)]
 #[path = "stream_tests.rs"]
 mod tests;
+
+#[cfg(test)]
+#[path = "stream_random_tests.rs"]
+mod random_tests;

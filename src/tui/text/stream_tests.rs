@@ -5,7 +5,7 @@ use crate::tui::text::highlight::Highlights;
 use crate::tui::theme::Theme;
 use proptest::prelude::*;
 
-fn layout(stream: &mut Stream, width: usize) -> Vec<Row> {
+pub(super) fn layout_at(stream: &mut Stream, width: usize) -> Vec<Row> {
     let theme = <Theme as Default>::default();
     let page = Page {
         theme: &theme,
@@ -19,7 +19,7 @@ fn layout(stream: &mut Stream, width: usize) -> Vec<Row> {
     (0..count).flat_map(|n| stream.lay_out(n, &page)).collect()
 }
 
-fn shown(rows: &[Row]) -> Vec<String> {
+pub(super) fn shown(rows: &[Row]) -> Vec<String> {
     rows.iter().map(|r| r.line.as_str().to_owned()).collect()
 }
 
@@ -32,13 +32,13 @@ fn streamed(text: &str, lengths: &[usize]) -> Vec<Row> {
         let n = lengths.next().copied().unwrap_or(1).max(1);
         let delta: String = chars.by_ref().take(n).collect();
         stream.push(&delta);
-        layout(&mut stream, 30);
+        layout_at(&mut stream, 30);
     }
-    layout(&mut stream, 30)
+    layout_at(&mut stream, 30)
 }
 
 fn at_once(text: &str) -> Vec<Row> {
-    layout(&mut Stream::new(text), 30)
+    layout_at(&mut Stream::new(text), 30)
 }
 
 #[test]
@@ -147,6 +147,35 @@ fn blocks_beyond_the_window_are_cut_alike_however_they_come() {
     for lengths in [[7_000, 1], [20_000, 333], [40_000, 11]] {
         assert_eq!(shown(&streamed(&long, &lengths)), shown(&whole));
     }
+}
+
+#[test]
+fn a_table_beyond_the_window_stays_a_table() {
+    let mut text = "Before.\n\n| name | count |\n|:--|--:|\n".to_owned();
+    for n in 0..2_000 {
+        text.push_str(&format!("| row of words {n:04} | {n:04} |\n"));
+    }
+    text.push_str("\nAfter.\n");
+    let rows = shown(&at_once(&text));
+    assert!(
+        rows.iter().all(|row| !row.contains('|')),
+        "a row is shown as it was written"
+    );
+    assert_eq!(
+        rows.iter().filter(|row| row.contains("name")).count(),
+        1,
+        "one head"
+    );
+    assert_eq!(
+        rows.iter()
+            .filter(|row| row.contains("row of words"))
+            .count(),
+        2_000
+    );
+    assert_eq!(rows[5], "  row of words 0001    0001");
+    assert_eq!(rows[1_900], "  row of words 1896    1896");
+    assert_eq!(rows.last().map(String::as_str), Some("  After."));
+    assert_eq!(shown(&streamed(&text, &[9_000, 777])), rows);
 }
 
 /// Markdown-like text, made of lines that open, go on, or close something.

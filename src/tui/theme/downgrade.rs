@@ -99,7 +99,8 @@ fn nearest_16(rgb: Rgb) -> Color {
         (true, false, false) => Color::Red,
         (false, true, false) => Color::Green,
         (true, true, _) => Color::Yellow,
-        (false, false, _) => Color::Blue,
+        // The plain blue of many palettes cannot be read on black.
+        (false, false, _) => Color::LightBlue,
         (true, false, true) => Color::Magenta,
         (false, true, true) => Color::Cyan,
     }

@@ -78,6 +78,32 @@ pub struct Glyphs {
     pub spinner: &'static [&'static str],
 }
 
+/// What stands for a sign of words (quotes, arrows of keys, a cut) where only ASCII can be shown; none
+/// if the sign may stay.
+pub fn in_ascii(symbol: &str) -> Option<&'static str> {
+    let sign = match symbol {
+        "…" => "~",
+        "“" | "”" | "„" => "\"",
+        "‘" | "’" => "'",
+        "←" => "<",
+        "→" => ">",
+        "↑" => "^",
+        "↓" | "▾" => "v",
+        "▸" => ">",
+        "·" | "•" => ".",
+        "–" | "—" | "−" => "-",
+        "×" => "x",
+        "│" | "┃" | "┊" | "╎" => "|",
+        "─" | "━" => "-",
+        "┌" | "┐" | "└" | "┘" | "├" | "┤" | "┬" | "┴" | "┼" => "+",
+        "▁" | "▂" | "▃" => ".",
+        "▄" | "▅" | "▆" => "o",
+        "▇" | "█" => "#",
+        _ => return None,
+    };
+    Some(sign)
+}
+
 impl Glyphs {
     /// For terminals that can.
     pub const UNICODE: Self = Self {

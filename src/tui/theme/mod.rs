@@ -9,7 +9,7 @@ pub mod palette;
 pub mod sgr;
 pub mod user;
 
-use ratatui::style::{Modifier, Style};
+use ratatui::style::{Color, Modifier, Style};
 
 pub use downgrade::ColourDepth;
 pub use glyphs::Glyphs;
@@ -74,11 +74,15 @@ pub enum CodeKind {
     Function,
     /// Attributes, macros, decorators.
     Attribute,
+    /// A line that a patch adds.
+    Added,
+    /// A line that a patch takes away.
+    Removed,
 }
 
 impl CodeKind {
     /// All kinds, in the order of their numbers.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 10] = [
         Self::Plain,
         Self::Comment,
         Self::String,
@@ -87,6 +91,8 @@ impl CodeKind {
         Self::Type,
         Self::Function,
         Self::Attribute,
+        Self::Added,
+        Self::Removed,
     ];
 }
 
@@ -99,10 +105,11 @@ pub struct Theme {
     good: Style,
     bad: Style,
     amber: Style,
+    dim: Style,
     tint_user: Style,
     tint_added: Style,
     tint_removed: Style,
-    code: [Style; 8],
+    code: [Style; 10],
     depth: ColourDepth,
 }
 
@@ -138,12 +145,18 @@ impl Theme {
             _ => Style::new(),
         };
         let none = Modifier::empty();
-        let mut code = [Style::new(); 8];
+        let dim = dim(&choice, depth, background);
+        let mut code = [Style::new(); CodeKind::ALL.len()];
         for kind in CodeKind::ALL {
-            code[kind as usize] = match palette.code(kind) {
-                Some(rgb) => ink(rgb, none),
-                None if kind == CodeKind::Comment => Style::new().add_modifier(Modifier::DIM),
-                None => Style::new(),
+            code[kind as usize] = match (palette.code(kind), kind) {
+                // Sixteen colours are few: red and yellow stay with what they mean elsewhere.
+                (Some(_), CodeKind::Number) if is_16(&choice, depth) => {
+                    Style::new().fg(Color::Magenta)
+                }
+                (Some(_), CodeKind::Function) if is_16(&choice, depth) => Style::new(),
+                (Some(rgb), _) => ink(rgb, none),
+                (None, CodeKind::Comment) => dim,
+                (None, _) => Style::new(),
             };
         }
         Self {
@@ -152,6 +165,7 @@ impl Theme {
             good: ink(palette.good, none),
             bad: ink(palette.bad, none),
             amber: ink(palette.amber, none),
+            dim,
             tint_user: tint(palette.accent, 20),
             tint_added: tint(palette.good, 32),
             tint_removed: tint(palette.bad, 32),
@@ -211,8 +225,8 @@ impl Theme {
     }
 
     /// Already true: done tools, durations, hints, paths.
-    pub fn dim(&self) -> Style {
-        Style::new().add_modifier(Modifier::DIM)
+    pub const fn dim(&self) -> Style {
+        self.dim
     }
 
     /// Yours, or yours to press.
@@ -237,7 +251,7 @@ impl Theme {
 
     /// Reasoning and quoted claims of the model.
     pub fn thought(&self) -> Style {
-        Style::new().add_modifier(Modifier::ITALIC.union(Modifier::DIM))
+        self.dim.add_modifier(Modifier::ITALIC)
     }
 
     /// Selection and search hits.
@@ -264,6 +278,33 @@ impl Theme {
     pub const fn code(&self, kind: CodeKind) -> Style {
         self.code[kind as usize]
     }
+}
+
+/// Sixteen colours, and the built-in ones of code.
+const fn is_16(choice: &ThemeChoice, depth: ColourDepth) -> bool {
+    matches!(depth, ColourDepth::Ansi16) && !matches!(choice, ThemeChoice::User(_))
+}
+
+/// Faint ink. Terminals make ink faint by making it darker, which on a light background shows nothing
+/// (seen in xterm): there it is grey.
+fn dim(choice: &ThemeChoice, depth: ColourDepth, background: Option<(u8, u8, u8)>) -> Style {
+    let light = match (choice, background) {
+        (_, Some(background)) => palette::is_light(background),
+        (ThemeChoice::Light, None) => true,
+        _ => false,
+    };
+    if !light || depth == ColourDepth::None {
+        return Style::new().add_modifier(Modifier::DIM);
+    }
+    if depth == ColourDepth::Ansi16 {
+        return Style::new().fg(Color::DarkGray);
+    }
+    let share = match choice {
+        ThemeChoice::HighContrast => 200,
+        _ => 164,
+    };
+    let grey = Rgb(28, 28, 28).over(background.unwrap_or((255, 255, 255)), share);
+    downgrade::colour(grey, depth).map_or(Style::new(), |grey| Style::new().fg(grey))
 }
 
 #[cfg(test)]

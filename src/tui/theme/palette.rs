@@ -121,12 +121,14 @@ impl Palette {
             CodeKind::Keyword | CodeKind::Attribute => self.keyword,
             CodeKind::Type => self.kind,
             CodeKind::Function => self.function,
+            CodeKind::Added => Some(self.good),
+            CodeKind::Removed => Some(self.bad),
         }
     }
 }
 
 /// By the luma of Rec. 601.
-fn is_light((r, g, b): (u8, u8, u8)) -> bool {
+pub(super) fn is_light((r, g, b): (u8, u8, u8)) -> bool {
     u32::from(r) * 299 + u32::from(g) * 587 + u32::from(b) * 114 > 128 * 1000
 }
 

@@ -11,23 +11,27 @@ use crate::tui::cells::Cell;
 use crate::tui::scroll::anchor::{self, Anchor, Move, Position, Unit};
 use crate::tui::text::Row;
 
-/// Bytes that a row says, blanks apart: the same however it is wrapped.
-fn said(row: &Row) -> usize {
+/// Bytes that a row says, blanks and rules apart: the same however it is wrapped.
+pub(super) fn said(row: &Row) -> usize {
+    let counts = |c: &char| !c.is_whitespace() && !('\u{2500}'..='\u{257f}').contains(c);
     row.content()
-        .bytes()
-        .filter(|b| !b.is_ascii_whitespace())
-        .count()
+        .chars()
+        .filter(counts)
+        .map(char::len_utf8)
+        .sum()
 }
 
 /// An anchor at a row of a unit.
 fn anchor_at(layouts: &mut Layouts<'_>, (unit, row): (Unit, usize)) -> Anchor {
     let (gap, rows) = layouts.spaced(unit);
-    let offset = rows.iter().take(row.saturating_sub(gap)).map(said).sum();
+    let own = row.saturating_sub(gap);
     Anchor {
         unit,
         row,
+        gap,
         width: layouts.width,
-        offset,
+        offset: rows.iter().take(own).map(said).sum(),
+        blank: rows.get(own).is_none_or(|row| said(row) == 0),
     }
 }
 
@@ -37,27 +41,49 @@ fn settle_anchor(layouts: &mut Layouts<'_>, anchor: Anchor) -> (Unit, usize) {
         .list
         .index(anchor.unit.cell)
         .and_then(|at| layouts.list.get_mut(at))
-        .map_or(0, |entry| entry.cell.layouts());
-    let unit = Unit {
-        part: anchor.unit.part.min((parts as u32).saturating_sub(1)),
+        .map_or(0, |entry| entry.cell.layouts() as u32);
+    let last_part = parts.saturating_sub(1);
+    let mut unit = Unit {
+        part: anchor.unit.part.min(last_part),
         ..anchor.unit
     };
-    let (gap, rows) = layouts.spaced(unit);
-    let last = (gap + rows.len()).saturating_sub(1);
-    if anchor.width == layouts.width {
-        return (unit, anchor.row.min(last));
-    }
-    if anchor.offset == 0 {
-        return (unit, anchor.row.min(gap));
-    }
-    let mut above = 0;
-    for (n, row) in rows.iter().enumerate() {
-        above += said(row);
-        if above > anchor.offset {
-            return (unit, gap + n);
+    let same_width = anchor.width == layouts.width;
+    let (mut row, mut offset) = (anchor.row.saturating_sub(anchor.gap), anchor.offset);
+    loop {
+        let (gap, rows) = layouts.spaced(unit);
+        if anchor.row < anchor.gap {
+            return (unit, anchor.row.min(gap));
         }
+        let found = if same_width {
+            Some(row).filter(|row| *row < rows.len())
+        } else {
+            row_saying(&rows, offset, anchor.blank)
+        };
+        if let Some(found) = found {
+            return (unit, gap + found);
+        }
+        if unit.part >= last_part {
+            return (unit, (gap + rows.len()).saturating_sub(1));
+        }
+        // The unit was the end of a text that went on: what came after its first block is a unit of
+        // its own now.
+        row = row.saturating_sub(rows.len());
+        offset = offset.saturating_sub(rows.iter().map(said).sum());
+        unit.part += 1;
     }
-    (unit, last)
+}
+
+/// The row that says the byte after `offset`; for a blank anchor the blank row before it, if there is
+/// one.
+fn row_saying(rows: &[Row], offset: usize, blank: bool) -> Option<usize> {
+    let mut above = 0;
+    let at = rows.iter().position(|row| {
+        above += said(row);
+        above > offset
+    })?;
+    let before = at.checked_sub(1);
+    let bare = |row: &usize| rows.get(*row).is_some_and(|row| said(row) == 0);
+    Some(before.filter(|row| blank && bare(row)).unwrap_or(at))
 }
 
 impl Transcript {
@@ -65,6 +91,7 @@ impl Transcript {
     pub(super) fn move_to(&mut self, area: Rect, look: &Look<'_>) -> Option<(Unit, usize)> {
         let height = usize::from(area.height);
         let moves = std::mem::take(&mut self.moves);
+        let moved_by_hand = !moves.is_empty();
         let position = self.position;
         let mut layouts = self.layouts(area.width, look);
         let mut top = match position {
@@ -79,11 +106,12 @@ impl Transcript {
         for step in moves {
             top = moved(&mut layouts, top, step, height);
         }
-        let position = match top {
-            None => Position::Latest,
-            Some(top) => Position::At(anchor_at(&mut layouts, top)),
+        self.position = match (top, position) {
+            (None, _) => Position::Latest,
+            // Whoever only changes the columns, there and back, comes back to the same row.
+            (Some(_), Position::At(anchor)) if !moved_by_hand => Position::At(anchor),
+            (Some(top), _) => Position::At(anchor_at(&mut layouts, top)),
         };
-        self.position = position;
         top
     }
 }

@@ -18,6 +18,7 @@ use self::row::Row;
 use super::keymap::Action;
 use super::overlay::{Overlay, subagent};
 use super::state::State;
+use super::theme::glyphs::{self, Glyphs};
 use super::transcript::Look;
 use crate::protocol::{Millis, Phase};
 
@@ -168,6 +169,13 @@ pub fn draw(state: &mut State, buf: &mut Buffer, now: Millis) -> Drawn {
             drawn.cursor = top.draw(state, area, buf, now);
         }
         over_overlay(state, area, margin, buf);
+    }
+    if state.theme.glyphs == Glyphs::ASCII {
+        for cell in &mut buf.content {
+            if let Some(sign) = glyphs::in_ascii(cell.symbol()) {
+                cell.set_symbol(sign);
+            }
+        }
     }
     drawn.next = next_tick(state, animating, now);
     drawn

@@ -320,6 +320,10 @@ fn queued(state: &State, item: &QueueItem, place: (bool, bool, usize)) -> Row {
 /// The hairline above the composer: used, pruned, free, and where compaction starts.
 pub fn context_line(state: &State, gauge: ContextGauge, area: Rect, buf: &mut Buffer) {
     let theme = &state.theme;
+    let area = area.intersection(buf.area);
+    if area.is_empty() {
+        return;
+    }
     let width = u64::from(area.width);
     let share = |tokens: u64| {
         let rounded = (tokens * width + gauge.window / 2).checked_div(gauge.window);

@@ -268,3 +268,27 @@ fn words_are_no_permission() {
     assert_eq!(run.end(), 0);
     assert!(!w.worktree().join("made").exists());
 }
+
+#[test]
+fn an_order_with_a_file_that_is_not_there_is_left_out_and_said() {
+    let w = World::scripted(&json!({"default": {"text": "seen"}, "steps": []}));
+    w.write("note.txt", "x");
+    let mut run = Steered::start(&w, &[]);
+    let order = |text: &str, path: &str| {
+        json!({"type": "prompt", "text": text, "files": [
+            {"mime": "text/plain", "name": "note", "source": {"path": path}}]})
+    };
+    run.say(&order("never said", "nowhere.txt"));
+    let error = run.until("a complaint", |e| e["type"] == "error");
+    let message = error["error"]["message"].as_str().expect("a sentence");
+    assert!(
+        message.contains("there is no file nowhere.txt"),
+        "{message}"
+    );
+    run.say(&order("look", "note.txt"));
+    run.until("the turn", |e| e["type"] == "turn.finished");
+    run.say(&json!({"type": "retry-now"}));
+    run.until("a word", |e| e["type"] == "notice");
+    assert_eq!(run.end(), 0);
+    assert_eq!(prompts(&run), ["look"]);
+}

@@ -4,4 +4,5 @@
 mod campaign;
 mod flood;
 mod real;
+mod recalling;
 mod simulation;

@@ -9,6 +9,7 @@ mod outside;
 mod plain;
 mod screen;
 mod sessions;
+mod storms;
 mod turn;
 
 use serde_json::{Value, json};

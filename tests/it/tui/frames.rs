@@ -17,8 +17,10 @@ use serde_json::json;
 
 use super::fixtures::{World, doom_loop, permission, place, summary};
 use super::reports::{context, diff};
+use super::sessions::{frame_preview, frame_sessions, unmarked};
 
 const EXPLORED_MS: i64 = 300;
+const DAY_MS: i64 = 86_400_000;
 
 /// A colour world: its name, the theme's name, the depth, the background.
 type Colours = (
@@ -68,6 +70,9 @@ fn letter(cell: &Cell, theme: &Theme) -> char {
     ];
     let known = meanings.iter().find(|(_, style)| looks(*style) == this);
     let letter = known.map_or('?', |(letter, _)| *letter);
+    if cell.modifier.contains(Modifier::REVERSED) {
+        return 'v';
+    }
     match (cell.bg, cell.modifier.contains(Modifier::UNDERLINED)) {
         // A changed word; then tints: behind what the user said, added and removed lines.
         (_, true) => 'u',
@@ -335,6 +340,34 @@ fn frame_5_the_changes() {
     // Its last row ends a column right of all the others.
     let frame = frame.replace("  enter to show", " enter to show");
     is_frame(&mut world, "05", &frame);
+}
+
+#[test]
+fn frame_6_the_sessions() {
+    let mut world = World::new(120, 40);
+    let now = world.tui.now;
+    let mut all = frame_sessions(now);
+    // As many as the frame counts; they are about other things.
+    let other = |n: u128| {
+        summary(
+            SessionId::from_raw(1_000 + n),
+            "tokenizer cache",
+            now - 40 * DAY_MS,
+            5,
+        )
+    };
+    all.extend((0..209).map(other));
+    world.status(Phase::Idle, 0, |_| {});
+    world.tui.press("ctrl+s");
+    world.tui.event(Event::Sessions { sessions: all });
+    let preview = frame_preview(&world);
+    world.tui.event(preview);
+    world.tui.type_text("resize");
+    let frame = include_str!("frames/06-session-picker-120x40.txt");
+    // The frame counts twelve and shows these.
+    let frame = frame.replace("12 of 214", " 4 of 214");
+    let frame: Vec<String> = frame.lines().map(unmarked).collect();
+    is_frame(&mut world, "06", &frame.join("\n"));
 }
 
 #[test]

@@ -9,10 +9,13 @@
 mod asks;
 mod bytes;
 mod clicks;
+mod everything;
 mod fixtures;
 mod frames;
 mod keys;
 mod lists;
+mod modes;
+mod never_lost;
 mod pastes;
 mod reading;
 mod reports;

@@ -47,10 +47,9 @@ impl Inspector {
         let height = usize::from(rest.height);
         let mut top = self.top.min(rows.len().saturating_sub(height));
         if let Some(at) = selected.filter(|_| self.follows) {
-            top = top.clamp(
-                (at + 1).saturating_sub(height),
-                at.max(1) - usize::from(at > 0),
-            );
+            // On a screen without rows for it the two bounds cross.
+            let highest = at.saturating_sub(1);
+            top = top.max((at + 1).saturating_sub(height)).min(highest);
         }
         draw_rows(rows.iter().skip(top), rest, buf);
         let hints: [(&[Action], &str); 6] = [

@@ -30,11 +30,14 @@ impl Table {
     }
 
     /// The table's rows, at most `room` columns wide unless there are too many columns; then they
-    /// are cut.
-    pub(super) fn lay_out(&self, room: usize, theme: &Theme) -> Vec<Styled> {
+    /// are cut. `headless`: without the head.
+    pub(super) fn lay_out(&self, room: usize, theme: &Theme, headless: bool) -> Vec<Styled> {
         let widths = self.widths(room);
         let mut lines = Vec::new();
         for (n, row) in self.rows.iter().enumerate() {
+            if n == 0 && headless {
+                continue;
+            }
             self.row(row, &widths, &mut lines);
             if n == 0 {
                 let mut rule = Styled::new();

@@ -5,8 +5,12 @@
     reason = "questions are written in place"
 )]
 
+use serde_json::{Value, json};
+
+use super::search::{LINE_CHARS, around};
 use super::*;
 use crate::context::test_world::World;
+use crate::protocol::PartId;
 
 fn ask(w: &World, input: Value) -> Result<String, String> {
     let mut search = Search::from_json(&input)?;
@@ -182,4 +186,41 @@ fn long_lines_are_shown_around_the_match_at_character_boundaries() {
     let shown = around(&line, 10_000);
     assert!(shown.starts_with("…ä") && shown.contains("needle") && shown.ends_with("ö…"));
     assert_eq!(shown.chars().count(), LINE_CHARS + 2);
+}
+
+#[test]
+fn a_part_of_megabytes_is_searched_and_paged_through() {
+    let mut w = World::new();
+    w.prompt("one");
+    let lines = format!(
+        "{}the fact is here\n{}",
+        "\n".repeat(4 << 20),
+        "é".repeat(10 << 20)
+    );
+    let huge = w.tool("mcp__a__b", "{}", &lines);
+    assert_eq!(found(&w, json!({"query": "fact here"})), [huge.to_string()]);
+    let page = ask(&w, json!({"part": huge.to_string(), "query": "the fact"})).expect("a line");
+    assert!(page.ends_with("4194306: the fact is here\n"), "{page}");
+    let page = json!({"part": huge.to_string(), "offset": 4_194_306, "limit": 1});
+    assert!(
+        ask(&w, page)
+            .expect("a page")
+            .ends_with("the fact is here\n")
+    );
+    let list = ask(&w, json!({"tool": "mcp__a__b"})).expect("a list");
+    assert!(list.len() < 2_000, "{}", list.len());
+}
+
+#[test]
+fn questions_without_bounds_are_refused_in_a_few_words() {
+    let w = World::new();
+    for input in [
+        json!({"query": "word ".repeat(100)}),
+        json!({"query": "(".repeat(1 << 20), "regex": true}),
+        json!({"query": "((((", "regex": true}),
+        json!({"part": "x".repeat(1 << 20)}),
+    ] {
+        let error = ask(&w, input).expect_err("refused");
+        assert!(error.len() < 600 && error.ends_with('.'), "{error}");
+    }
 }
