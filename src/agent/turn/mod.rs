@@ -24,6 +24,7 @@ mod tool_state;
 mod writes;
 
 pub use rules::FolderRules;
+pub use step::{UNSETTLED, Unsettled, unsettled_of};
 
 use std::collections::{BTreeMap, VecDeque};
 
