@@ -9,7 +9,7 @@ use std::sync::Arc;
 use crate::agent::driver::{Agent, Begin, Ports};
 use crate::config::grants::Grants;
 use crate::config::paths::Paths;
-use crate::config::{Config, agents, commands, instructions, skills, trust};
+use crate::config::{Config, agents, commands, instructions, skills, trust, variables};
 use crate::context::prompt::Environment;
 use crate::error::AppError;
 use crate::model::provider::Registry;
@@ -109,6 +109,9 @@ pub fn ground(wishes: &Wishes) -> Result<Ground, AppError> {
         config.agent.clone_from(agent);
     }
     let mut warnings = loaded.warnings;
+    warnings.extend(variables::unknown(
+        std::env::vars_os().map(|(name, _)| name),
+    ));
     if let Err(error) = chosen_agent(&config.agent, &paths, &worktree, trusted) {
         if wishes.agent.is_some() {
             return Err(error);

@@ -266,3 +266,35 @@ fn a_refusal_that_nothing_helps_against_says_what_fills_the_request() {
     };
     assert!(w.events.iter().any(told), "{:#?}", w.events.last());
 }
+
+#[test]
+fn the_files_that_were_read_are_looked_at_once_in_a_step_and_only_where_room_may_be_made() {
+    let ended = |part: PartId| Input::ToolEnded {
+        part,
+        result: Ok(Success::default()),
+    };
+    let mut w = World::new(small(), vec![reads(&["a", "b"]), Answers::Say("fine")]);
+    w.prompt("go");
+    while w.tools().len() < 2 || !w.due.iter().all(|due| matches!(due, Due::Tool(_))) {
+        let at = w.due.iter().position(|due| !matches!(due, Due::Tool(_)));
+        w.step(at.expect("something else is due"));
+    }
+    let parts: Vec<PartId> = w.tools().iter().map(|part| part.id).collect();
+    // Half of the window is empty.
+    assert!(!w.turn.may_compact_at(&ended(parts[1])));
+    w.turn.usage.added = 5_000;
+    assert!(
+        !w.turn.may_compact_at(&ended(parts[0])),
+        "the other one still runs"
+    );
+    w.step(0);
+    assert!(w.turn.may_compact_at(&ended(parts[1])));
+    // Nobody knows the window: only a provider's word begins a compaction.
+    w.turn.setup.model.context = 0;
+    assert!(!w.turn.may_compact_at(&ended(parts[1])));
+    let fault = Fault::new(FaultKind::ContextOverflow, "too large", "");
+    assert!(
+        w.turn
+            .may_compact_at(&Input::StreamFailed { stream: 1, fault })
+    );
+}

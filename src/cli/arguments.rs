@@ -132,6 +132,11 @@ pub(super) enum Command {
         /// The shell.
         shell: clap_complete::Shell,
     },
+    /// Print the manual page, or write all of them (one per subcommand) into a folder.
+    Man {
+        /// Folder for dunlin.1, dunlin-exec.1 and the others, e.g. ~/.local/share/man/man1.
+        dir: Option<PathBuf>,
+    },
     /// For tests and bug reports.
     #[command(hide = true)]
     Debug {

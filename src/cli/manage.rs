@@ -2,15 +2,14 @@
 
 mod doctor;
 mod keys;
+mod manual;
 mod models;
 mod replay;
 mod sessions;
 
 use std::path::Path;
 
-use clap::CommandFactory;
-
-use super::arguments::{Arguments, Command, Options, Permissions, Sessions};
+use super::arguments::{Command, Options, Permissions, Sessions};
 use super::{fail, print};
 use crate::app::{self, Confinement, Ground};
 use crate::config::explain::{explain, explain_json};
@@ -42,14 +41,8 @@ pub(super) fn run(options: &Options, command: Command) -> u8 {
         Command::Trust { revoke } => trust_folder(options, revoke),
         Command::Gc { dry_run } => sessions::gc(options, dry_run),
         Command::Doctor => doctor::run(options),
-        Command::Completions { shell } => {
-            let mut command = Arguments::command();
-            // A reader that went away must not end in a panic.
-            let mut script = Vec::new();
-            clap_complete::generate(shell, &mut command, "dunlin", &mut script);
-            print(String::from_utf8_lossy(&script).trim_end());
-            Ok(exit::DONE)
-        }
+        Command::Completions { shell } => Ok(manual::completions(shell)),
+        Command::Man { dir } => manual::pages(dir.as_deref()),
         // `cli::run` has handled these.
         Command::Exec(_) | Command::Demo(_) | Command::Debug { .. } => Ok(exit::USAGE),
     };

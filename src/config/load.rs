@@ -16,6 +16,7 @@ use super::paths::{Env, Paths};
 use super::rules;
 use super::used::{Config, Rule, RuleAction, RuleLayer};
 use super::value::closest;
+use super::variables;
 
 /// A configuration that was read.
 #[derive(Debug, Clone, PartialEq)]
@@ -190,7 +191,7 @@ impl<'a> Reader<'a> {
             if matches!(key.kind, Kind::Rules) {
                 continue;
             }
-            let variable = env_name(key.path);
+            let variable = variables::name_of(key.path);
             let Some(text) = text_of(env, &variable) else {
                 continue;
             };
@@ -429,11 +430,6 @@ fn shown(kind: &Kind, config: &mut Config) -> Option<String> {
         Kind::TextMap(_) | Kind::BoolMap(_) | Kind::WordsMap(_) | Kind::Rules => None,
         kind => Some(kind.show(config, &[]).unwrap_or_default()),
     }
-}
-
-/// The variable that sets a key: `DUNLIN_CONTEXT_PRUNE_PROTECT` for `context.prune_protect`.
-pub fn env_name(path: &str) -> String {
-    format!("DUNLIN_{}", path.replace('.', "_").to_ascii_uppercase())
 }
 
 /// A file's text; none if there is no file. The error is a sentence.

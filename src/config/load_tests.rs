@@ -378,7 +378,7 @@ fn explain_shows_what_changed() {
 
 #[test]
 fn variables_of_keys_are_all_different() {
-    let mut names: Vec<String> = KEYS.iter().map(|k| env_name(k.path)).collect();
+    let mut names: Vec<String> = KEYS.iter().map(|k| variables::name_of(k.path)).collect();
     names.sort();
     let count = names.len();
     names.dedup();

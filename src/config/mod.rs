@@ -30,6 +30,7 @@ pub mod skills;
 pub mod trust;
 pub mod used;
 pub mod value;
+pub mod variables;
 
 pub use explain::explain;
 pub use load::{ConfigError, Loaded, Setting, load};

@@ -11,6 +11,7 @@ use std::path::Path;
 
 use memchr::memmem::Finder;
 
+use super::disk::size;
 use super::error::StoreError;
 use super::image::Image;
 use super::lost;
@@ -44,7 +45,7 @@ pub(super) fn pack(place: &Place) -> Result<u64, StoreError> {
     if !journal.exists() {
         return Ok(0);
     }
-    let before = super::gc::size(&place.folder);
+    let before = size(&place.folder);
     let mut meta = Meta::read_or_mend(place);
     let temporary = archive.with_extension("tmp");
     let packed = (|| {
@@ -62,11 +63,37 @@ pub(super) fn pack(place: &Place) -> Result<u64, StoreError> {
         meta.in_use = false;
         meta.write(place)?;
     }
-    Ok(before.saturating_sub(super::gc::size(&place.folder)))
+    Ok(before.saturating_sub(size(&place.folder)))
+}
+
+/// Bytes that packing would free: everything is done but the writing.
+pub(super) fn would_free(place: &Place) -> Result<u64, StoreError> {
+    let journal = place.journal();
+    let mut packed = Counted::default();
+    let done = File::open(&journal).and_then(|file| compress(&file, &mut packed));
+    done.map_err(|e| StoreError::io("read", &journal, e))?;
+    // as file systems round
+    let packed = packed.0.next_multiple_of(4_096);
+    Ok((size(&place.db()) + size(&journal)).saturating_sub(packed))
+}
+
+/// Bytes that were written nowhere.
+#[derive(Default)]
+struct Counted(u64);
+
+impl Write for Counted {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0 += bytes.len() as u64;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
 }
 
 /// Writes whole lines as frames of about `FRAME` bytes each: what is damaged later costs one of them.
-fn compress(journal: &File, to: &mut File) -> io::Result<()> {
+fn compress(journal: &File, to: &mut impl Write) -> io::Result<()> {
     let mut reader = BufReader::new(journal);
     let mut lines = Vec::with_capacity(FRAME);
     loop {

@@ -10,6 +10,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::SystemTime;
 
 use super::error::StoreError;
 use super::place::{make_folder, sync_folder};
@@ -37,7 +38,10 @@ impl Blobs {
         let hash = blake3::hash(bytes).to_hex();
         let path = self.path_of(&hash);
         let name = BlobRef(format!("{SCHEME}{hash}"));
-        if fs::metadata(&path).is_ok_and(|m| m.len() == bytes.len() as u64) {
+        let whole = |m: &fs::Metadata| m.len() == bytes.len() as u64;
+        // young again: the part that will name it is not written yet, and a clean-up may run meanwhile
+        let freshened = || File::open(&path)?.set_modified(SystemTime::now());
+        if fs::metadata(&path).is_ok_and(|m| whole(&m)) && freshened().is_ok() {
             return Ok(name);
         }
         let folder = path.parent().unwrap_or(&self.folder);

@@ -291,7 +291,7 @@ mod tests {
             .expect("grow");
         append(&place, &answer(2)).expect("append");
         append(&place, &answer(3)).expect("append");
-        assert!(super::super::gc::size(&older(&place)) > 0);
+        assert!(super::super::disk::size(&older(&place)) > 0);
         assert!(fs::metadata(older(&place)).expect("old").len() >= MOST);
         assert_eq!(numbers(&all(&place)), [1, 2, 3]);
         assert!(fs::metadata(newer(&place)).expect("new").len() < 1_000);

@@ -74,7 +74,7 @@ pub fn collect(
     settings: &SnapshotSettings,
     now: SystemTime,
 ) -> Result<GcReport, SnapshotError> {
-    if !store.join("objects").is_dir() {
+    if !is_store(store) {
         return Ok(GcReport::default());
     }
     let lock = File::create(store.join("gc.lock")).map_err(|e| failed(store, e))?;
@@ -88,6 +88,29 @@ pub fn collect(
     // said aloud: a child that is just being started holds a copy of the file for a moment
     rustix::fs::flock(&lock, FlockOperation::Unlock).ok();
     report
+}
+
+/// What `collect` would do now, without doing it.
+pub fn survey(
+    store: &Path,
+    keep: &[SnapshotId],
+    settings: &SnapshotSettings,
+    now: SystemTime,
+) -> Result<GcReport, SnapshotError> {
+    if !is_store(store) {
+        return Ok(GcReport::default());
+    }
+    let mut sweep = Sweep::new(now, false);
+    let marked = mark(&Repo::open(store, None)?, keep, settings, &mut sweep);
+    sweep
+        .all(&store.join("objects"), &marked)
+        .map_err(|e| failed(store, e))?;
+    sweep.report.left = disk_use(store).saturating_sub(sweep.report.freed);
+    Ok(sweep.report)
+}
+
+fn is_store(folder: &Path) -> bool {
+    folder.join("objects").is_dir()
 }
 
 fn failed(store: &Path, cause: std::io::Error) -> SnapshotError {
@@ -104,11 +127,13 @@ fn mark_and_sweep(
     now: SystemTime,
 ) -> Result<GcReport, SnapshotError> {
     let repo = Repo::open(store, None)?;
-    let mut report = GcReport::default();
-    let marked = mark(&repo, keep, settings, now, &mut report);
-    sweep(&repo.objects(), &marked, now, &mut report).map_err(|e| failed(store, e))?;
-    report.left = disk_use(store);
-    Ok(report)
+    let mut sweep = Sweep::new(now, true);
+    let marked = mark(&repo, keep, settings, &mut sweep);
+    sweep
+        .all(&repo.objects(), &marked)
+        .map_err(|e| failed(store, e))?;
+    sweep.report.left = disk_use(store);
+    Ok(sweep.report)
 }
 
 fn loose(objects: &Path, id: Id) -> PathBuf {
@@ -122,8 +147,7 @@ fn mark(
     repo: &Repo,
     keep: &[SnapshotId],
     settings: &SnapshotSettings,
-    now: SystemTime,
-    report: &mut GcReport,
+    sweep: &mut Sweep,
 ) -> HashSet<Id> {
     let objects = repo.objects();
     let limit = Duration::from_hours(24) * settings.keep_days.max(1);
@@ -136,9 +160,9 @@ fn mark(
         };
         let old = loose(&objects, root)
             .metadata()
-            .is_ok_and(|data| age(&data, now) > limit);
+            .is_ok_and(|data| age(&data, sweep.now) > limit);
         if old || over {
-            report.dropped.push(snapshot.clone());
+            sweep.report.dropped.push(snapshot.clone());
             continue;
         }
         let mut new = Vec::new();
@@ -151,7 +175,7 @@ fn mark(
         // the newest stays, whatever it takes
         if size + needs > settings.quota && !marked.is_empty() {
             over = true;
-            report.dropped.push(snapshot.clone());
+            sweep.report.dropped.push(snapshot.clone());
             continue;
         }
         size += needs;
@@ -182,46 +206,59 @@ fn walk(repo: &Repo, root: Id, marked: &HashSet<Id>, new: &mut Vec<Id>) {
     }
 }
 
-fn sweep(
-    objects: &Path,
-    marked: &HashSet<Id>,
+/// Removes what is not marked and not young, or only counts it.
+struct Sweep {
     now: SystemTime,
-    report: &mut GcReport,
-) -> std::io::Result<()> {
-    for entry in objects.read_dir()? {
-        let entry = entry?;
-        let name = entry.file_name().to_string_lossy().into_owned();
-        let data = entry.metadata()?;
-        if data.is_file() && name.starts_with("tmp_obj") && age(&data, now) > STALE {
-            discard(&entry.path(), &data, report);
-        }
-        if !data.is_dir() || name.len() != 2 {
-            continue;
-        }
-        for object in entry.path().read_dir()?.flatten() {
-            let Ok(data) = object.metadata() else {
-                continue;
-            };
-            let rest = object.file_name().to_string_lossy().into_owned();
-            let Some(id) = Id::from_hex(&format!("{name}{rest}")) else {
-                if age(&data, now) > STALE {
-                    discard(&object.path(), &data, report);
-                }
-                continue;
-            };
-            if !marked.contains(&id) && age(&data, now) > GRACE {
-                discard(&object.path(), &data, report);
-            }
-        }
-        // goes only if it is empty
-        std::fs::remove_dir(entry.path()).ok();
-    }
-    Ok(())
+    /// False: nothing is touched.
+    removes: bool,
+    report: GcReport,
 }
 
-fn discard(path: &Path, data: &Metadata, report: &mut GcReport) {
-    if std::fs::remove_file(path).is_ok() {
-        report.removed += 1;
-        report.freed += on_disk(data);
+impl Sweep {
+    fn new(now: SystemTime, removes: bool) -> Self {
+        Self {
+            now,
+            removes,
+            report: GcReport::default(),
+        }
+    }
+
+    fn all(&mut self, objects: &Path, marked: &HashSet<Id>) -> std::io::Result<()> {
+        for entry in objects.read_dir()? {
+            let entry = entry?;
+            let name = entry.file_name().to_string_lossy().into_owned();
+            let data = entry.metadata()?;
+            if data.is_file() && name.starts_with("tmp_obj") && age(&data, self.now) > STALE {
+                self.discard(&entry.path(), &data);
+            }
+            if !data.is_dir() || name.len() != 2 {
+                continue;
+            }
+            for object in entry.path().read_dir()?.flatten() {
+                let Ok(data) = object.metadata() else {
+                    continue;
+                };
+                let rest = object.file_name().to_string_lossy().into_owned();
+                let needed = match Id::from_hex(&format!("{name}{rest}")) {
+                    Some(id) => marked.contains(&id) || age(&data, self.now) <= GRACE,
+                    None => age(&data, self.now) <= STALE,
+                };
+                if !needed {
+                    self.discard(&object.path(), &data);
+                }
+            }
+            if self.removes {
+                // goes only if it is empty
+                std::fs::remove_dir(entry.path()).ok();
+            }
+        }
+        Ok(())
+    }
+
+    fn discard(&mut self, path: &Path, data: &Metadata) {
+        if !self.removes || std::fs::remove_file(path).is_ok() {
+            self.report.removed += 1;
+            self.report.freed += on_disk(data);
+        }
     }
 }

@@ -34,7 +34,7 @@ mod undo;
 mod visit;
 mod watch;
 
-pub use gc::{GcReport, collect, disk_use};
+pub use gc::{GcReport, collect, disk_use, survey};
 pub use handle::Snapshots;
 pub use record::{FileState, FileWrite, Hints, Restored, SnapshotError, SnapshotState, Taken};
 pub use repo::make_repository;

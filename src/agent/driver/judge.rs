@@ -10,8 +10,12 @@ use crate::config::used::{Rule, RuleAction, RuleLayer};
 use crate::permission::{AskDetail, Judge, Place, Request, Sight, Verdict, What};
 use crate::protocol::{AskBody, Event, GrantScope, NoticeLevel, PartId};
 use crate::session::{Commit, Record};
+use crate::tools::arguments::{clipped, short};
 use crate::tools::output::bound::title;
 use crate::tools::{Access, Need};
+
+/// Characters of the model's own words about a call that a question shows.
+const SAYS: usize = 1_000;
 
 impl Agent {
     /// May this call run?
@@ -43,14 +47,23 @@ impl Agent {
 
     fn judgement(&self, part: PartId, name: &str, input: &Value) -> Judgement {
         let Some(tool) = self.tool(name) else {
-            let known: Vec<&str> = self.ports.tools.iter().map(|t| t.name()).collect();
+            // those that this agent has
+            let agent = self.ports.agent(&self.active.turn.info().agent);
+            let names = self.ports.tools.iter().map(|t| t.name());
+            let known: Vec<&str> = names
+                .filter(|name| agent.is_none_or(|a| a.has_tool(name)))
+                .collect();
             return Judgement::Invalid(format!(
-                "There is no tool {name}. The tools are: {}.",
+                "There is no tool {}. The tools are: {}.",
+                short(name),
                 known.join(", ")
             ));
         };
         let access = match tool.access(input, &self.tool_context(part)) {
-            Ok(access) => access,
+            Ok(access) => Access {
+                says: clipped(&access.says, SAYS),
+                ..access
+            },
             Err(sentence) => return Judgement::Invalid(sentence),
         };
         let judge = Judge::new(

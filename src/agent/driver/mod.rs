@@ -227,7 +227,7 @@ impl Agent {
         while let Some(input) = waiting.pop() {
             // A compaction says which files were read; to know whether they changed costs a look at
             // the disk each.
-            if may_end_step(&input) && self.active.turn.may_compact_soon() {
+            if self.active.turn.may_compact_at(&input) {
                 self.tell_files_read();
             }
             let now = self.ports.now();
@@ -339,20 +339,6 @@ impl Agent {
             self.input(Input::Deltas { stream, deltas });
         }
     }
-}
-
-/// True for what may be followed by the next request, and so by a compaction.
-const fn may_end_step(input: &Input) -> bool {
-    matches!(
-        input,
-        Input::Prompt { .. }
-            | Input::Continue
-            | Input::Answer { .. }
-            | Input::ToolEnded { .. }
-            | Input::StreamEnded { .. }
-            | Input::StreamFailed { .. }
-            | Input::Timer(_)
-    )
 }
 
 const fn is_text(delta: &Delta) -> bool {

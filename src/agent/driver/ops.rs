@@ -3,7 +3,9 @@
 use super::{Agent, Back};
 use crate::agent::input::Input;
 use crate::context::{inspect, tokens};
-use crate::protocol::{Event, NoticeLevel, Op, OutputRef, PartBody, PartId, QueueEdit, ToolState};
+use crate::protocol::{
+    Answer, Event, NoticeLevel, Op, OutputRef, PartBody, PartId, QueueEdit, ToolState,
+};
 use crate::session::{Commit, Record, SessionStore};
 
 /// Most bytes of a full output that are sent to a front end.
@@ -31,8 +33,13 @@ impl Agent {
                 self.input(Input::Interrupt);
             }
             Op::Continue => self.input(Input::Continue),
-            Op::Answer { ask, answer } => {
+            Op::Answer { ask, mut answer } => {
                 if !self.answer_tool(ask, &answer) && !self.answer_child(ask, &answer) {
+                    // Words about a call become its result: bounded like every other.
+                    if let Answer::No { message } | Answer::Text { text: message } = &mut answer {
+                        let words = std::mem::take(message);
+                        *message = self.active.output.sentence("answer", words);
+                    }
                     self.input(Input::Answer { ask, answer });
                 }
             }

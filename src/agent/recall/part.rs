@@ -134,15 +134,26 @@ pub(super) fn names_file(part: &Part, file: &str) -> bool {
     }
 }
 
+/// All of a part: its lines are counted as a search counts them, so the arguments of a call stand apart.
+#[derive(Debug)]
+pub(super) struct Whole {
+    /// The arguments of a call, on one line.
+    pub(super) input: Option<String>,
+    /// Everything else.
+    pub(super) body: String,
+}
+
 /// All of a part that was ever shown to a model.
-pub(super) fn whole(part: &Part) -> String {
+pub(super) fn whole(part: &Part) -> Whole {
     let PartBody::Tool(tool) = &part.body else {
-        return texts(part).join("\n");
+        return Whole {
+            input: None,
+            body: texts(part).join("\n"),
+        };
     };
+    let input = tool.state.input().filter(|i| !i.is_null());
+    let input = input.map(|input| format!("input: {input}"));
     let mut text = String::new();
-    if let Some(input) = tool.state.input().filter(|i| !i.is_null()) {
-        text.push_str(&format!("input: {input}\n"));
-    }
     match &tool.state {
         ToolState::Completed {
             output,
@@ -167,5 +178,5 @@ pub(super) fn whole(part: &Part) -> String {
             text.push_str("It has no result yet.");
         }
     }
-    text
+    Whole { input, body: text }
 }

@@ -72,10 +72,16 @@ fn what_was_cleared_and_what_was_summarised_is_found_and_fetched() {
     );
     let paged = ask(
         &w,
-        json!({"part": old.to_string(), "offset": 3, "limit": 1}),
+        json!({"part": old.to_string(), "offset": 2, "limit": 1}),
     )
     .expect("a line");
-    assert!(paged.ends_with("3: the secret is 4711\n"), "{paged}");
+    assert!(paged.ends_with("2: the secret is 4711\n"), "{paged}");
+    // Lines have the numbers that a search gives them; the arguments are found beside them.
+    let lines = ask(&w, json!({"part": old.to_string(), "query": "make 4711"})).expect("lines");
+    assert!(
+        lines.ends_with("input: {\"command\":\"make\"}\n2: the secret is 4711\n"),
+        "{lines}"
+    );
 }
 
 #[test]
@@ -200,8 +206,8 @@ fn a_part_of_megabytes_is_searched_and_paged_through() {
     let huge = w.tool("mcp__a__b", "{}", &lines);
     assert_eq!(found(&w, json!({"query": "fact here"})), [huge.to_string()]);
     let page = ask(&w, json!({"part": huge.to_string(), "query": "the fact"})).expect("a line");
-    assert!(page.ends_with("4194306: the fact is here\n"), "{page}");
-    let page = json!({"part": huge.to_string(), "offset": 4_194_306, "limit": 1});
+    assert!(page.ends_with("4194305: the fact is here\n"), "{page}");
+    let page = json!({"part": huge.to_string(), "offset": 4_194_305, "limit": 1});
     assert!(
         ask(&w, page)
             .expect("a page")

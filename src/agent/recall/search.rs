@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 use regex::{Regex, RegexBuilder};
 use serde_json::Value;
 
-use super::part::{find_part, heading, names_file, texts, whole};
+use super::part::{Whole, find_part, heading, names_file, texts, whole};
 use super::tool::Input;
 use crate::context::{Conversation, Entry};
 use crate::protocol::{Part, PartBody};
@@ -213,7 +213,7 @@ impl Search {
         let turn = entries[..=at].iter().filter(|e| e.is_prompt()).count();
         let in_context = conversation.visible().contains(&at);
         let mut text = format!("{} {}\n", part.id, heading(entry, part, turn, in_context));
-        let body = whole(part);
+        let Whole { input, body } = whole(part);
         let first = self.offset.max(1);
         let most = if self.limit == 0 {
             usize::MAX
@@ -221,6 +221,10 @@ impl Search {
             self.limit
         };
         if self.words.is_empty() && first == 1 && most == usize::MAX {
+            if let Some(input) = input {
+                text.push_str(&input);
+                text.push('\n');
+            }
             text.push_str(&body);
             return Ok(text);
         }
@@ -231,6 +235,16 @@ impl Search {
             .zip(body.lines())
             .filter(|(n, line)| *n >= first && is_match(line));
         let mut shown = 0;
+        let word = |input: &String| {
+            self.words
+                .iter()
+                .find_map(|word| word.find(input))
+                .map(|at| at.start())
+        };
+        if let Some((input, at)) = input.and_then(|input| word(&input).map(|at| (input, at))) {
+            _ = writeln!(text, "{}", around(&input, at));
+            shown += 1;
+        }
         for (number, line) in wanted.take(most) {
             _ = writeln!(text, "{number}: {line}");
             shown += 1;

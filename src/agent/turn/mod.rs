@@ -404,11 +404,6 @@ impl Turn {
         name.clone_into(&mut self.setup.context.strategy);
     }
 
-    /// True if a compaction may come soon: then `set_files_read` is worth its price.
-    pub fn may_compact_soon(&self) -> bool {
-        self.usage.next() * 2 >= self.window().usable
-    }
-
     /// Tells the estimated tokens of system prompt and tool schemas.
     pub const fn set_overhead(&mut self, overhead: u64) {
         self.setup.overhead = overhead;

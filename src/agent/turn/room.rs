@@ -4,8 +4,10 @@
 //! says that a request is too large (`overflow_error`). How a compaction is carried out is in
 //! `compaction`.
 
+use super::calls::Stage;
 use super::compaction::Wanted;
 use super::{State, Turn};
+use crate::agent::input::{Input, Judgement};
 use crate::context::compact::{self, Strategy, View};
 use crate::context::{inspect, overflow, prune, tokens};
 use crate::protocol::{
@@ -20,6 +22,34 @@ impl Turn {
     pub(super) fn strategy(&self) -> &'static dyn Strategy {
         let name = &self.setup.context.strategy;
         compact::by_name(name).unwrap_or_else(compact::default)
+    }
+
+    /// True if a compaction may begin with this input: then `set_files_read` is worth its price, a look at
+    /// the disk for each file. Once in a step at most, however many calls it has.
+    pub fn may_compact_at(&self, input: &Input) -> bool {
+        let usable = self.window().usable;
+        let filled = usable > 0 && self.usage.next() * 2 >= usable;
+        let waits_for = |last: Option<PartId>| match &self.state {
+            State::Step(step) => step
+                .calls
+                .iter()
+                .all(|call| call.stage == Stage::Done || Some(call.part) == last),
+            _ => true,
+        };
+        match input {
+            // The provider may say that the request was too large, whatever we think of it.
+            Input::StreamFailed { .. } => true,
+            Input::Prompt { .. } | Input::Continue | Input::Answer { .. } | Input::Timer(_) => {
+                filled
+            }
+            Input::StreamEnded { .. } => filled && waits_for(None),
+            Input::ToolEnded { part, .. }
+            | Input::Judged {
+                part,
+                judgement: Judgement::Invalid(_) | Judgement::Deny { .. },
+            } => filled && waits_for(Some(*part)),
+            _ => false,
+        }
     }
 
     pub(super) fn view(&self) -> View<'_> {

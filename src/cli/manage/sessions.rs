@@ -365,13 +365,6 @@ pub(super) fn gc(options: &Options, dry_run: bool) -> Outcome {
 /// anything, so then nothing goes.
 fn collect_snapshots(ground: &Ground, project: &Project, dry_run: bool) -> Result<(), AppError> {
     let store = project.snapshot_dir();
-    if dry_run {
-        let size = bytes(snapshot::disk_use(&store));
-        print(format_args!(
-            "Snapshots take {size}; a dry run does not look what is needed of them."
-        ));
-        return Ok(());
-    }
     let keep = match project.snapshots_in_use() {
         Ok(keep) => keep,
         Err(error) => {
@@ -380,16 +373,22 @@ fn collect_snapshots(ground: &Ground, project: &Project, dry_run: bool) -> Resul
         }
     };
     let now = std::time::SystemTime::now();
-    let done = snapshot::collect(&store, &keep, &ground.config.snapshot, now)
+    let work = if dry_run {
+        snapshot::survey
+    } else {
+        snapshot::collect
+    };
+    let done = work(&store, &keep, &ground.config.snapshot, now)
         .map_err(|e| AppError::new(e.to_string(), ""))?;
+    let (freed, left) = (bytes(done.freed), bytes(done.left));
     if done.skipped {
         print("Snapshots are being collected by another dunlin.");
-    } else {
+    } else if dry_run {
         print(format_args!(
-            "{} of snapshots freed, {} left.",
-            bytes(done.freed),
-            bytes(done.left)
+            "{freed} of snapshots would be freed, {left} left."
         ));
+    } else {
+        print(format_args!("{freed} of snapshots freed, {left} left."));
     }
     Ok(())
 }

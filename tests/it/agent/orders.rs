@@ -292,3 +292,24 @@ fn an_order_with_a_file_that_is_not_there_is_left_out_and_said() {
     assert_eq!(run.end(), 0);
     assert_eq!(prompts(&run), ["look"]);
 }
+
+#[test]
+fn a_no_of_a_megabyte_is_told_to_the_model_within_the_limits() {
+    let w = World::scripted(&asks());
+    let mut run = Steered::start(&w, &["--mode", "ask", "go"]);
+    let asked = run.until("a question", |e| e["type"] == "permission.asked");
+    let words = format!("no, {} and that is all", "wörter ".repeat(150_000));
+    run.say(&json!({"type": "answer", "ask": asked["ask"]["id"],
+        "answer": {"answer": "no", "message": words}}));
+    let refused = run.until("the refusal", |e| {
+        e["part"]["type"] == "tool" && e["part"]["state"]["status"] == "error"
+    });
+    let error = refused["part"]["state"]["error"].as_str().expect("words");
+    assert!(
+        error.contains("says: no, wörter") && error.contains("and that is all"),
+        "{error}"
+    );
+    assert!(error.len() < 10_000, "{} bytes", error.len());
+    assert!(error.contains("Full output saved to: "), "{error}");
+    assert_eq!(run.end(), 0);
+}

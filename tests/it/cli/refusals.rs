@@ -280,6 +280,103 @@ fn completions_that_nobody_reads_to_the_end_do_not_panic() {
 }
 
 #[test]
+fn manual_pages_are_made_for_every_command_and_name_what_scripts_need() {
+    let w = says("hello");
+    let page = w.run(&["man"]).code(0).stdout;
+    assert!(page.contains(".TH dunlin 1"), "{page}");
+    for words in [
+        "EXIT STATUS",
+        "DUNLIN_DATA_DIR",
+        "\\-\\-model",
+        "dunlin-exec",
+        "interrupted",
+    ] {
+        assert!(page.contains(words), "{words}: {page}");
+    }
+    let folder = w.root().join("man/man1");
+    w.run(&["man", folder.to_str().expect("UTF-8")]).code(0);
+    let mut names: Vec<String> = fs::read_dir(&folder)
+        .expect("written")
+        .map(|entry| {
+            entry
+                .expect("entry")
+                .file_name()
+                .into_string()
+                .expect("UTF-8")
+        })
+        .collect();
+    names.sort();
+    for name in [
+        "dunlin.1",
+        "dunlin-exec.1",
+        "dunlin-sessions-export.1",
+        "dunlin-man.1",
+    ] {
+        assert!(names.iter().any(|n| n == name), "{names:?}");
+    }
+    assert!(
+        !names
+            .iter()
+            .any(|n| n.contains("debug") || n.contains("help")),
+        "{names:?}"
+    );
+    let exported = fs::read_to_string(folder.join("dunlin-sessions-export.1")).expect("a page");
+    assert!(exported.contains("\\-\\-format"), "{exported}");
+    let file = w.root().join("file");
+    fs::write(&file, "").expect("a file");
+    let refused = w.run(&["man", file.to_str().expect("UTF-8")]).code(1);
+    assert!(
+        refused.stderr.contains("cannot be written"),
+        "{}",
+        refused.stderr
+    );
+}
+
+#[test]
+fn completions_know_commands_flags_and_values_in_every_shell() {
+    let w = says("hello");
+    for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
+        let script = w.run(&["completions", shell]).code(0).stdout;
+        for word in ["sessions", "export", "output-schema", "no-sandbox", "man"] {
+            assert!(script.contains(word), "{shell} does not know {word}");
+        }
+    }
+    // the shells that are here read it without complaint
+    for (shell, check) in [("bash", "-n"), ("zsh", "-n"), ("fish", "--no-execute")] {
+        let script = w.root().join(shell);
+        let text = w.run(&["completions", shell]).code(0).stdout;
+        assert!(text.contains("jsonl"), "{shell} does not know the formats");
+        fs::write(&script, text).expect("write");
+        if let Ok(done) = std::process::Command::new(shell)
+            .arg(check)
+            .arg(&script)
+            .output()
+        {
+            assert!(
+                done.status.success(),
+                "{shell}: {}",
+                String::from_utf8_lossy(&done.stderr)
+            );
+        }
+    }
+}
+
+#[test]
+fn an_unknown_variable_is_a_warning_with_the_closest_one_and_stops_nothing() {
+    let mut w = says("hello");
+    w.set("DUNLIN_LOOP_RETRYS", "3");
+    let meant =
+        "unknown environment variable DUNLIN_LOOP_RETRYS; did you mean DUNLIN_LOOP_RETRIES?";
+    let run = w.exec(&["hi"]).code(0);
+    assert!(run.stderr.contains(meant), "{}", run.stderr);
+    assert!(run.stdout.contains("hello"), "{}", run.stdout);
+    let (run, events) = w.events(&["hi"]);
+    run.code(0);
+    let told = |event: &Value| event["type"] == "notice" && event.to_string().contains(meant);
+    assert!(events.iter().any(told), "{events:?}");
+}
+
+#[test]
 fn a_terminal_that_is_closed_takes_the_running_command_with_it() {
     let w = World::scripted(&json!({"steps": [
         {"calls": [{"name": "bash", "input": {"command":

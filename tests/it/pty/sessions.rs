@@ -1,8 +1,8 @@
 //! What outlives a turn: help and changes over the conversation, undo, rewind, resume, crashes.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
-use super::{READY, dunlin, quit, sized, sleeps};
+use super::{READY, bash, dunlin, quit, sized, sleeps};
 use crate::support::pty::{Terminal, ids, runs, until};
 use crate::support::world::World;
 
@@ -36,14 +36,14 @@ fn help_and_changes_open_over_the_conversation_and_close() {
     let mut terminal = edited(&world);
     terminal.send("/help\r");
     terminal.shows("Writing");
-    terminal.send("\x1b");
+    terminal.send("\x1b[27u");
     terminal.shows("It says two now.");
     terminal.send("/diff\r");
     let screen = terminal.until("the changes", |screen| {
         screen.contains("a.txt") && screen.contains("this turn")
     });
     assert!(screen.contains("+1") && screen.contains("two"), "{screen}");
-    terminal.send("\x1b");
+    terminal.send("\x1b[27u");
     terminal.shows("It says two now.");
     quit(&mut terminal);
 }
@@ -194,4 +194,60 @@ fn words_are_found_and_keys_go_from_place_to_place() {
     // The whole key: an escape byte right before another key would be alt with that key.
     terminal.send("\x1b[27u");
     quit(&mut terminal);
+}
+
+#[test]
+fn an_answer_is_copied_and_a_session_exported_in_each_format_without_secrets() {
+    let secret = "sk-ant-api03-abcdefghijklmnopqrstuvwxyz0123456789";
+    let world = World::scripted(&json!({"steps": [
+        bash(&format!("echo {secret}")),
+        {"text": "The key is there."}
+    ]}));
+    let mut terminal = dunlin(&world, &["--mode", "auto", "--no-sandbox", "go"]);
+    terminal.shows("The key is there.");
+    terminal.shows_no("esc interrupt");
+    terminal.send("/copy\r");
+    // OSC 52 with the last answer, base64
+    let osc = "\u{1b}]52;c;VGhlIGtleSBpcyB0aGVyZS4=";
+    until("the answer in the clipboard", || {
+        String::from_utf8_lossy(&terminal.raw()).contains(osc)
+    });
+    for name in ["talk.md", "talk.json", "talk.jsonl"] {
+        let path = world.worktree().join(name);
+        terminal.send(&format!("/export {name}\r"));
+        terminal.shows("Exported to");
+        until(name, || path.metadata().is_ok_and(|facts| facts.len() > 0));
+        terminal.shows(name);
+        let text = world.read(name);
+        assert!(text.contains("The key is there."), "{text}");
+        assert!(
+            text.contains("[redacted]") && !text.contains(secret),
+            "{text}"
+        );
+        match name {
+            "talk.json" => {
+                let value: Value = serde_json::from_str(&text).expect("JSON");
+                assert_eq!(value["dunlin_export"], 1);
+            }
+            "talk.jsonl" => {
+                let mut lines = text.lines();
+                assert!(
+                    lines.all(|line| serde_json::from_str::<Value>(line).is_ok()),
+                    "{text}"
+                );
+            }
+            _ => assert!(text.starts_with('#'), "{text}"),
+        }
+    }
+    quit(&mut terminal);
+    // what was exported comes back
+    for name in ["talk.json", "talk.jsonl"] {
+        let path = world.worktree().join(name);
+        let id = world
+            .run(&["sessions", "import", path.to_str().expect("UTF-8")])
+            .code(0)
+            .stdout;
+        let shown = world.run(&["sessions", "show", id.trim()]).code(0).stdout;
+        assert!(shown.contains("The key is there."), "{shown}");
+    }
 }

@@ -2,101 +2,18 @@
 
 use std::fs::{self, File};
 use std::sync::atomic::AtomicBool;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime};
 
 use dunlin::protocol::{
-    FilePart, FileSource, OutputRef, PartBody, PartId, Role, SessionId, ToolPart, ToolState,
+    FilePart, FileSource, PartBody, PartId, Role, SessionId, ToolPart, ToolState,
 };
 use dunlin::session::{
     Commit, ExportFormat, Fork, GcPolicy, History, Record, Redactor, SearchQuery, StoreError,
 };
 use serde_json::{Value, json};
 
-use super::support::{Heard, Model, World, assert_sound, commit, message, part, session_id, text};
-
-const SECRET: &str = "correct-horse-battery";
-
-fn now() -> i64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH);
-    since.expect("clock").as_millis() as i64
-}
-
-/// A session with a secret, an image, a truncated output and two branches.
-fn rich(world: &World, id: SessionId) {
-    let store = world.start(id);
-    let blob = store.blobs().put(b"a picture").expect("blob");
-    fs::create_dir_all(store.out_dir()).expect("out");
-    let full = store.out_dir().join("full");
-    fs::write(&full, "the whole output\n").expect("write");
-    let first = message(id, 1, Role::User);
-    let mut answer = message(id, 2, Role::Assistant);
-    answer.parent = Some(first.id);
-    let mut left = message(id, 3, Role::User);
-    left.parent = Some(answer.id);
-    let mut right = message(id, 4, Role::User);
-    right.parent = Some(answer.id);
-    let said = part(id, answer.id, 1, text("The key is corr"));
-    let call = PartBody::Tool(ToolPart {
-        call: "call_1".to_owned(),
-        tool: "bash".to_owned(),
-        state: ToolState::Completed {
-            input: json!({"command": "echo $KEY ```"}),
-            output: format!("{SECRET}\n```\nGrüße\n"),
-            title: "echo".to_owned(),
-            metadata: Value::Null,
-            attachments: Vec::new(),
-            truncated: Some(OutputRef {
-                path: full.display().to_string(),
-                bytes: 17,
-                lines: 1,
-            }),
-            compacted_at: None,
-            start: 1,
-            end: 2,
-        },
-        provider: None,
-    });
-    let picture = PartBody::File(FilePart {
-        mime: "image/png".to_owned(),
-        name: "a.png".to_owned(),
-        source: FileSource::Blob(blob),
-    });
-    let growing = said.id;
-    store.commit(Commit::written(
-        vec![
-            Record::Message(first.clone()),
-            Record::Part(part(id, first.id, 1, text("what is the key?"))),
-            Record::Part(part(id, first.id, 2, picture)),
-            Record::Message(answer.clone()),
-            Record::Part(said),
-        ],
-        vec![],
-    ));
-    // the secret arrives in two pieces
-    store.commit(Commit::written(
-        vec![
-            Record::Append {
-                part: growing,
-                text: SECRET.trim_start_matches("corr").to_owned(),
-            },
-            Record::Part(part(id, answer.id, 2, call)),
-            Record::Message(left.clone()),
-            Record::Part(part(id, left.id, 1, text("the left branch"))),
-            Record::Message(right.clone()),
-            Record::Part(part(id, right.id, 1, text("the right branch"))),
-            Record::Value {
-                name: "todo".to_owned(),
-                value: json!(["a"]),
-            },
-            Record::Value {
-                name: "queue".to_owned(),
-                value: json!({"guidance": [SECRET]}),
-            },
-        ],
-        vec![],
-    ));
-    store.close_blocking();
-}
+use super::rich::{SECRET, age, now, rich};
+use super::support::{Heard, Model, World, commit, message, session_id};
 
 fn export(world: &World, id: SessionId, format: &str) -> String {
     let redactor = Redactor::with_values([SECRET.to_owned()]);
@@ -295,7 +212,7 @@ fn a_fork_of_everything_is_a_copy_and_an_unknown_message_is_named() {
     assert!(error.to_string().contains("msg_"), "{error}");
 }
 
-fn search(world: &World, text: &str, regex: bool) -> Vec<dunlin::session::Hit> {
+pub(super) fn search(world: &World, text: &str, regex: bool) -> Vec<dunlin::session::Hit> {
     let query = SearchQuery {
         text: text.to_owned(),
         regex,
@@ -357,40 +274,6 @@ fn search_finds_words_across_pieces_sessions_and_tools_and_points_to_the_part() 
 }
 
 #[test]
-fn an_archived_session_is_small_listed_searchable_and_comes_back() {
-    let world = World::new();
-    let id = session_id(1);
-    world.session(id, 1_200);
-    let opened = world.project.open_session(id, Heard::new()).expect("open");
-    opened.store.page(None, 1).expect("view");
-    opened.store.close_blocking();
-    let before = world.project.list().expect("list");
-    let freed = world.project.archive(id).expect("archive");
-    assert!(freed > 1 << 20, "only {freed} bytes became free");
-    assert!(!world.folder(id).join("journal").exists());
-    assert!(!world.folder(id).join("db").exists());
-    let rows = world.project.list().expect("list");
-    assert!(rows[0].archived);
-    assert_eq!(
-        (rows[0].parts, rows[0].updated),
-        (before[0].parts, before[0].updated)
-    );
-    assert!(!search(&world, "prompt", false).is_empty());
-    assert_sound(&world.project.open_session_all(id).expect("all"));
-
-    let opened = world.project.open_session(id, Heard::new()).expect("open");
-    assert!(opened.writable);
-    opened.store.commit(commit(id, 1_201));
-    opened.store.close_blocking();
-    let history = world.project.open_session_all(id).expect("all");
-    assert_eq!(assert_sound(&history), 1_201);
-    assert!(!world.project.list().expect("list")[0].archived);
-    fs::remove_file(world.folder(id).join("meta.json")).expect("remove");
-    world.project.archive(id).expect("archive again");
-    assert!(world.project.list().expect("list")[0].archived);
-}
-
-#[test]
 fn a_session_is_renamed_and_deleted() {
     let world = World::new();
     let id = session_id(1);
@@ -413,123 +296,6 @@ fn a_session_is_renamed_and_deleted() {
         world.project.delete(id),
         Err(StoreError::NotFound(_))
     ));
-}
-
-fn age(path: &std::path::Path, days: u64) {
-    let then = SystemTime::now() - Duration::from_hours(24 * days);
-    File::open(path)
-        .expect("open")
-        .set_modified(then)
-        .expect("age");
-}
-
-#[test]
-fn gc_takes_what_is_old_and_unused_and_a_dry_run_only_tells() {
-    let world = World::new();
-    let (old, young) = (session_id(1), session_id(2));
-    rich(&world, old);
-    rich(&world, young);
-    let blobs = world.project.blobs();
-    let unused = blobs.put(b"nobody's picture").expect("put");
-    let used = blobs.put(b"a picture").expect("put");
-    for blob in [&unused, &used] {
-        age(&blobs.path(blob).expect("path"), 3);
-    }
-    age(&world.folder(old).join("journal"), 20);
-    age(&world.folder(old).join("out/full"), 8);
-    age(&world.folder(young).join("out/full"), 6);
-    let mut policy = GcPolicy {
-        now: now(),
-        output_days: 7,
-        frames_days: 7,
-        archive_days: 14,
-        quota: 0,
-        dry_run: true,
-    };
-    let plan = world.project.gc(&policy).expect("gc");
-    assert_eq!(
-        (plan.outputs, plan.blobs, plan.archived.as_slice()),
-        (1, 1, [old].as_slice())
-    );
-    assert!(plan.freed > 0);
-    assert!(world.folder(old).join("out/full").exists());
-    assert!(blobs.get(&unused).is_ok());
-    assert!(world.folder(old).join("journal").exists());
-
-    policy.dry_run = false;
-    let done = world.project.gc(&policy).expect("gc");
-    assert_eq!(
-        (done.outputs, done.blobs, done.archived.as_slice()),
-        (1, 1, [old].as_slice())
-    );
-    assert_eq!(done.problems, Vec::<String>::new());
-    assert!(!world.folder(old).join("out/full").exists());
-    assert!(world.folder(young).join("out/full").exists());
-    assert!(blobs.get(&unused).is_err());
-    assert_eq!(blobs.get(&used).expect("used"), b"a picture");
-    assert!(world.folder(old).join("journal.zst").exists());
-    let again = world.project.gc(&policy).expect("gc");
-    assert_eq!(
-        (again.outputs, again.blobs, again.archived.len()),
-        (0, 0, 0)
-    );
-}
-
-#[test]
-fn over_its_quota_a_project_gives_up_what_is_least_missed_and_nothing_that_was_said() {
-    let world = World::new();
-    let ids: Vec<_> = (1..=3).map(session_id).collect();
-    for (n, &id) in ids.iter().enumerate() {
-        rich(&world, id);
-        let store = world.project.open_session(id, Heard::new()).expect("open");
-        for n in 1..=200 {
-            store.store.commit(commit(id, n));
-        }
-        store.store.since(None).expect("the index is made");
-        store.store.close_blocking();
-        fs::write(world.folder(id).join("frames"), vec![1; 200_000]).expect("frames");
-        fs::write(world.folder(id).join("out/big"), vec![1; 200_000]).expect("out");
-        age(&world.folder(id).join("journal"), 3 - n as u64);
-        age(&world.folder(id).join("frames"), 3 - n as u64);
-    }
-    let open = world
-        .project
-        .open_session(ids[0], Heard::new())
-        .expect("open");
-    let policy = |quota| GcPolicy {
-        now: now(),
-        output_days: 7,
-        frames_days: 7,
-        archive_days: 14,
-        quota,
-        dry_run: false,
-    };
-    let used = || {
-        let used = world.project.disk_use().expect("use");
-        used.blobs + used.sessions.iter().map(|(_, bytes)| bytes).sum::<u64>()
-    };
-    let done = world.project.gc(&policy(used() - 100_000)).expect("gc");
-    assert_eq!((done.frames, done.outputs, done.archived.len()), (1, 0, 0));
-    assert!(
-        !world.folder(ids[1]).join("frames").exists(),
-        "the oldest first"
-    );
-    assert!(world.folder(ids[0]).join("frames").exists(), "it is open");
-    let done = world.project.gc(&policy(used() - 250_000)).expect("gc");
-    assert_eq!((done.frames, done.archived.len()), (1, 0));
-    assert!(done.outputs > 0);
-    let done = world.project.gc(&policy(1)).expect("gc");
-    assert_eq!(done.archived, ids[1..]);
-    assert!(
-        done.problems[0].contains("store.quota"),
-        "{:?}",
-        done.problems
-    );
-    open.store.close_blocking();
-    for &id in &ids {
-        let history = world.project.open_session_all(id).expect("all");
-        assert!(history.parts.len() > 50);
-    }
 }
 
 #[test]
@@ -657,25 +423,4 @@ fn either_case(c: char) -> String {
 
 fn key(hit: dunlin::session::Hit) -> (SessionId, PartId, Role, String) {
     (hit.session, hit.part, hit.role, hit.excerpt)
-}
-
-#[test]
-fn gc_leaves_an_open_session_alone() {
-    let world = World::new();
-    let id = session_id(1);
-    rich(&world, id);
-    let opened = world.project.open_session(id, Heard::new()).expect("open");
-    age(&world.folder(id).join("journal"), 30);
-    let policy = GcPolicy {
-        now: now(),
-        output_days: 7,
-        frames_days: 7,
-        archive_days: 14,
-        quota: 0,
-        dry_run: false,
-    };
-    let done = world.project.gc(&policy).expect("gc");
-    assert!(done.archived.is_empty());
-    assert!(world.folder(id).join("journal").exists());
-    opened.store.close_blocking();
 }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use dunlin::config::used::SnapshotSettings;
-use dunlin::snapshot::{Hints, collect, disk_use};
+use dunlin::snapshot::{Hints, collect, disk_use, survey};
 
 use super::world::{World, contents};
 
@@ -110,7 +110,11 @@ fn a_collection_keeps_what_is_named_and_frees_the_rest() {
     let young = collect(&store, &[], &settings, SystemTime::now()).unwrap();
     assert_eq!((young.removed, young.skipped), (0, false));
     let later = SystemTime::now() + Duration::from_hours(48);
-    let report = collect(&store, std::slice::from_ref(&keep), &settings, later).unwrap();
+    let kept = std::slice::from_ref(&keep);
+    let plan = survey(&store, kept, &settings, later).unwrap();
+    assert_eq!(disk_use(&store), before, "a survey touches nothing");
+    let report = collect(&store, kept, &settings, later).unwrap();
+    assert_eq!((plan.removed, plan.freed), (report.removed, report.freed));
     assert!(
         report.removed > 5 && report.freed > 0 && report.dropped.is_empty(),
         "{report:?}"

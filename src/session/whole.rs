@@ -1,0 +1,93 @@
+//! What is done to a closed session as a whole: delete, rename, pack away.
+//!
+//! Refused while some process has it open. Called by the picker, by `dunlin sessions` and by nobody else;
+//! what goes by itself is `gc`'s.
+
+use std::fs;
+
+use super::archive;
+use super::commit::Record;
+use super::error::StoreError;
+use super::list;
+use super::meta::Meta;
+use super::place::{Claim, Lock, Place};
+use super::project::{Project, open_journal};
+use crate::protocol::SessionId;
+
+impl Project {
+    /// Takes a closed session for a change from outside.
+    fn take(&self, id: SessionId) -> Result<(Place, Lock), StoreError> {
+        let place = self.existing(id)?;
+        match place.claim()? {
+            Claim::Ours(lock) => Ok((place, lock)),
+            Claim::Taken(pid) => Err(StoreError::OpenElsewhere { id, pid }),
+        }
+    }
+
+    /// Deletes a session with its outputs. Refused while some process has it open. (Blobs that only
+    /// it used go with the next `gc`.)
+    ///
+    /// The sessions of its subagents go with it; copies that were made of it stay.
+    pub fn delete(&self, id: SessionId) -> Result<(), StoreError> {
+        let below = self.subagents(id);
+        let (place, _lock) = self.take(id)?;
+        let io = |e| StoreError::io("delete", &place.folder, e);
+        // the name goes first, so that a crash leaves no half session in listings
+        let doomed = self.sessions_dir().join(format!("deleted-{id}"));
+        fs::rename(&place.folder, &doomed).map_err(io)?;
+        fs::remove_dir_all(&doomed).map_err(io)?;
+        for child in below {
+            match self.delete(child) {
+                // somebody looks at it: it stays, as a session of its own
+                Ok(()) | Err(StoreError::OpenElsewhere { .. } | StoreError::NotFound(_)) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+
+    /// The sessions of a session's own subagents, in the order they were started.
+    pub(super) fn subagents(&self, id: SessionId) -> Vec<SessionId> {
+        let places = list::places(&[self.sessions_dir()]).unwrap_or_default();
+        let of_it = |place: &Place| {
+            let meta = Meta::read_or_mend(place)?;
+            (meta.summary.info.parent == Some(id) && !meta.fork && place.id > id)
+                .then_some(place.id)
+        };
+        let mut found: Vec<SessionId> = places.iter().filter_map(of_it).collect();
+        found.sort_unstable();
+        found
+    }
+
+    /// Names a session that nobody has open. (The owner of an open one commits `Record::Info`.)
+    pub fn rename(&self, id: SessionId, title: &str) -> Result<(), StoreError> {
+        let (place, _lock) = self.take(id)?;
+        archive::unpack(&place, &mut Vec::new())?;
+        let image = archive::image(&place)?;
+        let mut info = image.info.ok_or_else(|| super::project::no_facts(&place))?;
+        title.trim().clone_into(&mut info.title);
+        let mut journal = open_journal(&place, &mut Vec::new())?;
+        journal.append(&[Record::Info(info.clone())])?;
+        journal
+            .file()
+            .sync_data()
+            .map_err(|e| StoreError::io("sync", &place.journal(), e))?;
+        if let Some(mut meta) = Meta::read(&place) {
+            meta.summary.info = info;
+            meta.summary.archived = false;
+            meta.write(&place)?;
+        }
+        Ok(())
+    }
+
+    /// True if a session is packed away.
+    pub fn is_packed(&self, id: SessionId) -> Result<bool, StoreError> {
+        Ok(!self.existing(id)?.journal().exists())
+    }
+
+    /// Packs a session away: its view goes, its journal is compressed. Opening brings it back.
+    /// Returns the bytes that became free. Refused while some process has it open.
+    pub fn archive(&self, id: SessionId) -> Result<u64, StoreError> {
+        archive::pack(&self.existing(id)?)
+    }
+}
