@@ -198,7 +198,7 @@ impl Project {
         let Some(lock) = lock else {
             return self.open_for_reading(place, announce, notices, elsewhere);
         };
-        let facts = std::fs::metadata(place.journal());
+        let facts = fs::metadata(place.journal());
         let alive = facts.and_then(|facts| facts.modified()).ok();
         archive::unpack(&place, &mut notices)?;
         let journal = open_journal(&place, &mut notices)?;

@@ -66,8 +66,12 @@ struct Spans {
     bits: Option<u32>,
     aside: bool,
     /// What was there before a write of which is not known what it left.
-    unsure: Option<Option<Blob>>,
+    unsure: Option<Was>,
 }
+
+/// What a file was; none if there was no such file.
+#[derive(Debug, Clone, Copy)]
+struct Was(Option<Blob>);
 
 /// What is said of a file that somebody wrote while it was still to be looked at.
 const UNSURE: &str = "changed right after the tool had ended";
@@ -86,7 +90,7 @@ fn spans(writes: &[FileWrite]) -> Result<BTreeMap<Vec<u8>, Spans>, SnapshotError
         }
         file.aside |= write.aside;
         if write.unsure {
-            file.unsure.get_or_insert(before);
+            file.unsure.get_or_insert(Was(before));
             continue;
         }
         match file.all.last_mut() {
@@ -234,7 +238,7 @@ fn step(
     }
     step.verdict = if step.then == step.now {
         match file.unsure {
-            Some(before) if before != step.now => Verdict::Conflict(UNSURE.to_owned()),
+            Some(Was(before)) if before != step.now => Verdict::Conflict(UNSURE.to_owned()),
             _ => Verdict::Already,
         }
     } else if step.then.is_none() {

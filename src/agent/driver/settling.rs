@@ -11,6 +11,7 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use tokio::time::Instant;
+use tokio_util::task::TaskTracker;
 
 use super::{Agent, Back, END_PATIENCE};
 use crate::agent::input::{Input, SnapshotTag};
@@ -55,7 +56,7 @@ impl Agent {
         }
         let calls = match tag {
             SnapshotTag::End(_) => std::mem::take(&mut self.active.calls),
-            SnapshotTag::Start(_) | SnapshotTag::BeforeWrite(_) => Default::default(),
+            SnapshotTag::Start(_) | SnapshotTag::BeforeWrite(_) => TaskTracker::new(),
         };
         calls.close();
         let ended = Arc::clone(&self.active.ended);

@@ -206,9 +206,10 @@ impl Agent {
         };
         if !journey.confirmed {
             let prompt = first_line(&journey.prompt);
-            let note = match journey.files {
-                true => self.left_alone(way.leaves, &known).await,
-                false => None,
+            let note = if journey.files {
+                self.left_alone(way.leaves, &known).await
+            } else {
+                None
             };
             let preview = Event::UndoPreview {
                 note,

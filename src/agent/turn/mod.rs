@@ -151,8 +151,8 @@ pub struct Turn {
     last_writes: VecDeque<step::StepWrites>,
     effects: Vec<Effect>,
     last_status: Millis,
-    /// What the store said when it refused something last, and when.
-    refused: Option<(String, Millis)>,
+    /// When it was said last that the store refused something.
+    refused: Option<Millis>,
 }
 
 impl Turn {

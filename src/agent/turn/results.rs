@@ -10,7 +10,7 @@ use super::{State, Turn};
 use crate::protocol::{Event, Fault, FaultKind, Millis, PartBody, PartId, ToolState, TurnEnd};
 use crate::tools::{Failure, ProgressUpdate, Success};
 
-/// The same refusal of the store is not said again so soon, in ms.
+/// What the store refuses after the turn is over, because it refused what came before, is not said, in ms.
 const SAID_LATELY: Millis = 5_000;
 
 impl Turn {
@@ -139,10 +139,9 @@ impl Turn {
     pub(super) fn store_failed(&mut self, now: Millis, fault: Fault) {
         debug_assert_eq!(fault.kind, FaultKind::Storage);
         let runs = self.running.is_some();
-        let said = self.refused.as_ref();
-        let again = said.is_some_and(|(text, at)| *text == fault.message && now - at < SAID_LATELY);
+        let again = self.refused.is_some_and(|at| now - at < SAID_LATELY);
         if runs || !again {
-            self.refused = Some((fault.message.clone(), now));
+            self.refused = Some(now);
             self.announce(Event::Error { error: fault });
         }
         if runs {

@@ -2,7 +2,9 @@
 //! command comes, and also when the process was killed.
 
 use std::io::{BufRead, BufReader, Write};
+use std::os::unix::fs::MetadataExt;
 use std::process::{Child, Stdio};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde_json::{Value, json};
 
@@ -70,6 +72,23 @@ fn undo(w: &World) -> String {
     said
 }
 
+/// Nanoseconds since the epoch.
+fn clock() -> i64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH);
+    i64::try_from(since.expect("a clock").as_nanos()).expect("a time")
+}
+
+/// Writes a file until its time is after this moment: the system's clock for files has steps of milliseconds.
+fn write_after(w: &World, moment: i64, name: &str, text: &str) {
+    loop {
+        w.write(name, text);
+        let facts = std::fs::metadata(w.worktree().join(name)).expect("a file");
+        if facts.ctime() * 1_000_000_000 + facts.ctime_nsec() > moment {
+            return;
+        }
+    }
+}
+
 fn bash(command: &str) -> Value {
     json!({"calls": [{"name": "bash", "input": {"command": command}}]})
 }
@@ -81,9 +100,10 @@ fn what_the_user_changes_while_a_long_snapshot_is_taken_is_not_undone() {
     let mut child = start(&w);
     let mut output = BufReader::new(child.stdout.take().expect("a pipe"));
     assert!(read_until(&mut output, |e| call_is(e, "completed")));
+    let seen = clock();
     let text = w.read("a.txt");
-    w.write("a.txt", &format!("user\n{text}"));
-    w.write("mine.txt", "user\n");
+    write_after(&w, seen, "a.txt", &format!("user\n{text}"));
+    write_after(&w, seen, "mine.txt", "user\n");
     read_until(&mut output, |_| false);
     assert!(child.wait().expect("an end").success());
     let said = undo(&w);
