@@ -12,12 +12,14 @@ use crate::config::paths::Paths;
 use crate::config::{Config, agents, commands, instructions, skills, trust, variables};
 use crate::context::prompt::Environment;
 use crate::error::AppError;
+use crate::mcp::{Servers, Surroundings};
 use crate::model::provider::Registry;
 use crate::protocol::event::Place;
 use crate::protocol::link::{OpReceiver, Outbox};
 use crate::protocol::{Mode, ModelRef};
 use crate::session::{GcPolicy, Project, start_upkeep};
 use crate::snapshot::Snapshots;
+use crate::tools::Outside;
 use crate::tools::bash::{Environment as CommandEnvironment, Jobs};
 use crate::tools::blocking::Blocking;
 use crate::tools::registry::{ToolSettings, registry as build_tools};
@@ -220,6 +222,20 @@ pub fn registry(ground: &Ground) -> Registry {
     Registry::new(&ground.config, &environment_text)
 }
 
+/// The servers of tools of the configuration; none if there are none.
+fn servers(worktree: &Path, config: &Config, models: &Registry) -> Option<Arc<dyn Outside>> {
+    if config.mcp.is_empty() {
+        return None;
+    }
+    let keys = models.key_variables();
+    let surroundings = Surroundings {
+        worktree: worktree.to_owned(),
+        environment: CommandEnvironment::of_process(&keys, &std::collections::BTreeMap::new()),
+        http: Arc::clone(models.http()),
+    };
+    Some(Arc::new(Servers::new(&config.mcp, &surroundings)))
+}
+
 /// Builds everything the agent uses. Costs some milliseconds: never before the first frame.
 pub fn ports(ground: Ground, wishes: &Wishes, outbox: Outbox) -> Result<Ports, AppError> {
     let Ground {
@@ -272,6 +288,7 @@ pub fn ports(ground: Ground, wishes: &Wishes, outbox: Outbox) -> Result<Ports, A
         web: Arc::new(Web::new(config.web.clone(), Arc::clone(models.http()))),
         blocking: blocking.clone(),
     });
+    let outside = servers(&worktree, &config, &models);
     let branch = branch(&worktree);
     let environment = Environment {
         worktree: worktree.to_string_lossy().into_owned(),
@@ -287,7 +304,7 @@ pub fn ports(ground: Ground, wishes: &Wishes, outbox: Outbox) -> Result<Ports, A
         git_state: String::new(),
         instructions: found.iter().map(|i| (i.label.clone(), i.tokens)).collect(),
         skills: skills::skills(&skill_folders, &mut warnings).len() as u32,
-        mcp: 0,
+        mcp: config.mcp.values().filter(|server| server.enabled).count() as u32,
     };
     let command_folders = agents::folders(&paths.config_dir, &worktree, trusted, "commands");
     commands::commands(&command_folders, &mut warnings);
@@ -310,6 +327,7 @@ pub fn ports(ground: Ground, wishes: &Wishes, outbox: Outbox) -> Result<Ports, A
         models,
         model,
         tools,
+        outside,
         agents,
         instructions: found,
         environment,

@@ -17,6 +17,7 @@ pub mod config;
 pub mod context;
 pub mod error;
 pub mod headless;
+pub mod mcp;
 pub mod model;
 pub mod permission;
 pub mod protocol;

@@ -287,7 +287,7 @@ pub(super) enum Sessions {
     },
     /// Read one that `export` wrote as JSON or JSONL.
     Import {
-        /// The file.
+        /// The file; `-` for standard input.
         file: PathBuf,
     },
     /// Delete what is no longer needed.

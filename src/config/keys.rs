@@ -6,6 +6,7 @@
 mod find;
 
 use super::kind::Kind;
+use super::mcp::McpSettings;
 use super::used::{Config, ModelSettings, ProviderSettings};
 pub use find::{Found, find, siblings};
 
@@ -27,6 +28,11 @@ const fn key(path: &'static str, kind: Kind, about: &'static str) -> Key {
 fn provider<'a>(c: &'a mut Config, names: &[String]) -> &'a mut ProviderSettings {
     let name = names.first().cloned().unwrap_or_default();
     c.providers.entry(name).or_default()
+}
+
+fn server<'a>(c: &'a mut Config, names: &[String]) -> &'a mut McpSettings {
+    let name = names.first().cloned().unwrap_or_default();
+    c.mcp.entry(name).or_default()
 }
 
 fn model<'a>(c: &'a mut Config, names: &[String]) -> &'a mut ModelSettings {
@@ -417,6 +423,56 @@ pub const KEYS: &[Key] = &[
         "permission",
         Kind::Rules,
         "Permission rules: a tool with one word, or a tool with a table of patterns and words (docs/permissions.md).",
+    ),
+    key(
+        "mcp.*.command",
+        Kind::OptText(|c, n| &mut server(c, n).command),
+        "Program of a server of tools (MCP) that speaks over its standard input and output.",
+    ),
+    key(
+        "mcp.*.args",
+        Kind::Words(|c, n| &mut server(c, n).args),
+        "Its arguments; `${NAME}` stands for a variable of the environment, here and below.",
+    ),
+    key(
+        "mcp.*.env",
+        Kind::TextMap(|c, n| &mut server(c, n).env),
+        "Extra variables of its environment.",
+    ),
+    key(
+        "mcp.*.cwd",
+        Kind::OptText(|c, n| &mut server(c, n).cwd),
+        "Its folder, from the worktree.",
+    ),
+    key(
+        "mcp.*.url",
+        Kind::OptText(|c, n| &mut server(c, n).url),
+        "Address of a server of tools that speaks streamable HTTP, in place of `command`.",
+    ),
+    key(
+        "mcp.*.headers",
+        Kind::TextMap(|c, n| &mut server(c, n).headers),
+        "Headers to send to it.",
+    ),
+    key(
+        "mcp.*.enabled",
+        Kind::Bool(|c, n| &mut server(c, n).enabled),
+        "False leaves the server alone.",
+    ),
+    key(
+        "mcp.*.tools",
+        Kind::Words(|c, n| &mut server(c, n).tools),
+        "Patterns of the tools to offer, `*` for anything; without it all.",
+    ),
+    key(
+        "mcp.*.start_timeout",
+        Kind::Duration(|c, n| &mut server(c, n).start_timeout),
+        "Time until its tools must be known; the first prompt waits for them so long.",
+    ),
+    key(
+        "mcp.*.timeout",
+        Kind::Duration(|c, n| &mut server(c, n).timeout),
+        "Time that a call may be silent; progress that the server tells counts as a sign of life.",
     ),
     key(
         "provider.*.wire",

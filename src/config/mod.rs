@@ -22,6 +22,7 @@ pub mod keys;
 pub mod kind;
 pub mod load;
 pub mod markdown;
+pub mod mcp;
 pub mod paths;
 pub mod rules;
 pub mod schema;

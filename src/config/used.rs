@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use super::mcp::McpSettings;
 use crate::protocol::{Effort, Mode, ModelRef};
 
 /// Everything.
@@ -47,6 +48,8 @@ pub struct Config {
     pub sandbox: SandboxSettings,
     /// `[web]`
     pub web: WebSettings,
+    /// `[mcp.NAME]`
+    pub mcp: BTreeMap<String, McpSettings>,
 }
 
 impl Config {
@@ -54,12 +57,14 @@ impl Config {
     /// says so. For taking them out of what leaves the machine.
     pub fn secrets(&self) -> Vec<String> {
         let mut found = Vec::new();
+        let of_providers = self.providers.values().map(|p| &p.headers);
+        let of_servers = self.mcp.values().map(|server| &server.headers);
+        for value in of_providers.chain(of_servers).flat_map(BTreeMap::values) {
+            found.push(value.clone());
+            // `Bearer …` and the like
+            found.extend(value.rsplit_once(' ').map(|(_, key)| key.to_owned()));
+        }
         for provider in self.providers.values() {
-            for value in provider.headers.values() {
-                found.push(value.clone());
-                // `Bearer …` and the like
-                found.extend(value.rsplit_once(' ').map(|(_, key)| key.to_owned()));
-            }
             let address = provider.base_url.as_deref().unwrap_or_default();
             let after = address.split_once("://").map_or("", |(_, rest)| rest);
             let user = after

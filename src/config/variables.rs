@@ -86,7 +86,7 @@ mod tests {
     fn a_misspelt_variable_is_named_with_the_closest_one() {
         let wrong = [
             ("DUNLIN_LOOP_RETRYS", "DUNLIN_LOOP_RETRIES"),
-            ("DUNLIN_MODLE", "DUNLIN_MODEL"),
+            ("DUNLIN_MODELL", "DUNLIN_MODEL"),
             ("DUNLIN_DATADIR", "DUNLIN_DATA_DIR"),
             ("DUNLIN_model", "DUNLIN_MODEL"),
             (

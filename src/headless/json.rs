@@ -73,6 +73,7 @@ fn is_public(event: &Event) -> bool {
         Event::History { .. }
             | Event::Status(_)
             | Event::Place(_)
+            | Event::Servers(_)
             | Event::Sessions { .. }
             | Event::Models { .. }
             | Event::Files { .. }

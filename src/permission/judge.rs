@@ -234,10 +234,10 @@ impl Judge {
             format!("{} asks.", rule.named())
         } else if let Some(rule) = ruling.allow {
             return allow(format!("{name} may be used: {}.", rule.named()));
-        } else if self.mode == Mode::Auto {
-            return allow("tools run in mode auto.".to_owned());
+        } else if self.mode == Mode::Auto && !request.can_write {
+            return allow("tools that say that they only read run in mode auto.".to_owned());
         } else {
-            "nothing is known about what this tool does.".to_owned()
+            "nothing is known about what this tool does, and no sandbox holds it.".to_owned()
         };
         Verdict::Ask(AskDetail {
             heading: "Use this tool".to_owned(),

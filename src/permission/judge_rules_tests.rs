@@ -397,7 +397,8 @@ fn files_addresses_and_tools_are_judged() {
     assert_eq!(plan.decide(&looking).word(), "allow");
     let auto = judge(Mode::Auto, "");
     assert_eq!(auto.decide(&write("/home/u/x")).word(), "ask");
-    assert_eq!(auto.decide(&mcp()).word(), "allow");
+    assert_eq!(auto.decide(&mcp()).word(), "ask");
+    assert_eq!(auto.decide(&looking).word(), "allow");
     let rules = judge(
         Mode::Ask,
         "[edit]\n'src/*' = 'allow'\n'src/gen/*' = 'deny'\n[read]\n'~/notes/*' = 'allow'\n[web_fetch]\n'https://docs.rs/*' = 'allow'\n['mcp__gh__*']\n'*' = 'deny'",

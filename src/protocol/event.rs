@@ -167,6 +167,9 @@ pub enum Event {
     /// The place became known or changed.
     #[serde(rename = "place")]
     Place(Place),
+    /// Servers of tools outside (MCP), all of them; again with every change.
+    #[serde(rename = "servers")]
+    Servers(Vec<super::outside::ToolServer>),
     /// A sentence for the user.
     #[serde(rename = "notice")]
     Notice {

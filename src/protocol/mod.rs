@@ -15,6 +15,7 @@ pub mod link;
 pub mod listing;
 pub mod message;
 pub mod op;
+pub mod outside;
 pub mod part;
 pub mod queue;
 pub mod session;

@@ -73,6 +73,8 @@ pub enum Op {
     Queue(QueueEdit),
     /// During a retry countdown: try now.
     RetryNow,
+    /// End this server of tools, if it runs, and start it again.
+    RestartServer(String),
     /// Compact now, or as soon as the turn allows.
     Compact {
         /// What the summary must keep; may be empty.

@@ -11,12 +11,13 @@ use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 use super::{output, reads, workspace};
+use crate::protocol::outside::ToolServer;
 use crate::protocol::{Answer, AskBody, FilePart, FileSource, Mode, OutputRef, PartId, SessionId};
 
 /// A tool.
 pub trait Tool: Send + Sync + std::fmt::Debug {
     /// Its name, as the model says it.
-    fn name(&self) -> &'static str;
+    fn name(&self) -> &str;
 
     /// What it is for, with examples, for the model.
     fn description(&self) -> String;
@@ -41,6 +42,30 @@ pub trait Tool: Send + Sync + std::fmt::Debug {
     fn close(&self) -> BoxFuture<'static, ()> {
         Box::pin(std::future::ready(()))
     }
+}
+
+/// Tools that come and go while the program runs. The MCP client stands behind it.
+pub trait Outside: Send + Sync + std::fmt::Debug {
+    /// Begins to start what is to be started. Called once, before anything else.
+    fn begin(&self);
+
+    /// The tools there are now, in an order that does not depend on who was ready first.
+    fn tools(&self) -> Vec<Arc<dyn Tool>>;
+
+    /// Where they come from, and how it is there.
+    fn servers(&self) -> Vec<ToolServer>;
+
+    /// Counts up with every change of the two.
+    fn changes(&self) -> tokio::sync::watch::Receiver<u64>;
+
+    /// True while something is being started for the first time: a turn that begins waits for it.
+    fn is_starting(&self) -> bool;
+
+    /// Ends a server, if it runs, and starts it again. A sentence if there is none of this name.
+    fn restart(&self, server: &str) -> Result<(), String>;
+
+    /// Ends everything, and returns when it is gone.
+    fn close(&self) -> BoxFuture<'static, ()>;
 }
 
 /// What a call would touch, for permission and scheduling.

@@ -28,7 +28,8 @@ pub mod workspace;
 pub mod write;
 
 pub use contract::{
-    Access, AskUser, BlobSink, Failure, Need, Progress, ProgressUpdate, Success, Tool, ToolContext,
+    Access, AskUser, BlobSink, Failure, Need, Outside, Progress, ProgressUpdate, Success, Tool,
+    ToolContext,
 };
 pub use registry::{ToolSettings, by_name, offered, registry};
 

@@ -161,9 +161,7 @@ fn every_tool_has_a_schema_a_description_with_an_example_and_a_unique_name() {
     assert_eq!(names.len(), tools.len());
     assert_eq!(by_name(&tools, "Read").expect("found").name(), "read");
     assert!(by_name(&tools, "nothing").is_none());
-    let patches: Vec<&str> = offered(&tools, true)
-        .iter()
-        .map(|tool| tool.name())
-        .collect();
+    let patches = offered(&tools, true);
+    let patches: Vec<&str> = patches.iter().map(|tool| tool.name()).collect();
     assert!(patches.contains(&"apply_patch") && !patches.contains(&"edit"));
 }

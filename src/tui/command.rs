@@ -225,7 +225,12 @@ pub const TABLE: &[Row] = &[
         "",
         "the rules for this project",
     ),
-    row(Command::Mcp, "mcp", "", "outside tool servers"),
+    row(
+        Command::Mcp,
+        "mcp",
+        "[restart NAME]",
+        "outside tool servers",
+    ),
     row(
         Command::Skills,
         "skills",

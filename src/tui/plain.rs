@@ -47,6 +47,10 @@ struct Plain {
     searches: u64,
     /// A turn runs, or was asked for.
     running: bool,
+    /// A command was sent whose answer decides what the next line is.
+    awaited: bool,
+    /// The session can only be read here.
+    read_only: bool,
     queued: usize,
     cut: bool,
     session: Option<SessionId>,
@@ -82,6 +86,8 @@ pub(super) fn run(start: Start) -> Result<Exit, TuiError> {
         places: Vec::new(),
         searches: 0,
         running: false,
+        awaited: false,
+        read_only: false,
         queued: 0,
         cut: false,
         session: None,
@@ -192,7 +198,7 @@ impl Plain {
 
     /// A script's next line waits until there is something for it to be.
     fn takes_lines(&self) -> bool {
-        let wanted = !self.running || !self.asks.is_empty();
+        let wanted = !self.running && !self.awaited || !self.asks.is_empty();
         !self.over && (self.interactive || (wanted && self.session.is_some()))
     }
 
@@ -205,6 +211,7 @@ impl Plain {
         for line in self.lines.event(&event) {
             self.print(&line);
         }
+        self.awaited &= !is_an_answer(&event);
         match event {
             Event::SessionStarted {
                 session,
@@ -214,6 +221,7 @@ impl Plain {
             } => {
                 self.session = Some(session.id);
                 self.cut = cut;
+                self.read_only = read_only.is_some();
                 if let Some(why) = read_only {
                     let why = why.in_short(&session.open_there());
                     self.print(&clean(&format!("Read only: {why}.")));
@@ -306,6 +314,7 @@ impl Plain {
         }
         if let Some(to) = self.undo.take() {
             if matches!(line.trim().to_lowercase().as_str(), "y" | "yes") {
+                self.awaited = true;
                 self.send(confirmed(to));
             } else {
                 self.print("Left as it is.");
@@ -331,6 +340,10 @@ impl Plain {
     }
 
     fn prompt(&mut self, line: &str) {
+        if self.read_only {
+            return self
+                .print("Warning: This session can only be read here: /fork goes on in a copy.");
+        }
         if let Some(remember) = &mut self.remember {
             remember(line);
         }
@@ -438,6 +451,16 @@ impl Plain {
                 return self.print("This needs the full screen: start dunlin without --plain.");
             }
         };
+        self.awaited = matches!(
+            op,
+            Op::Undo { .. }
+                | Op::Redo { .. }
+                | Op::Rewind { .. }
+                | Op::Tree
+                | Op::Search { .. }
+                | Op::Diff(_)
+                | Op::ListSessions { .. }
+        );
         self.send(op);
     }
 
@@ -466,7 +489,7 @@ impl Plain {
     }
 
     fn close_if_done(&mut self) {
-        if self.over && !self.running && self.queued == 0 {
+        if self.over && !self.running && !self.awaited && self.queued == 0 {
             self.close();
         }
     }
@@ -487,6 +510,22 @@ impl Plain {
             next: self.next.take(),
         }
     }
+}
+
+/// True if the event ends the wait for what a command asked: its answer, or a sentence why there is none.
+const fn is_an_answer(event: &Event) -> bool {
+    matches!(
+        event,
+        Event::UndoPreview { .. }
+            | Event::Tree { .. }
+            | Event::Found { .. }
+            | Event::Diff(_)
+            | Event::Sessions { .. }
+            | Event::BranchChanged { .. }
+            | Event::SessionStarted { .. }
+            | Event::Notice { .. }
+            | Event::Error { .. }
+    )
 }
 
 /// What `/model` or `/mode` asks for.

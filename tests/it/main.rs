@@ -18,6 +18,7 @@
 mod agent;
 mod cli;
 mod context;
+mod mcp;
 mod provider;
 mod pty;
 mod session;

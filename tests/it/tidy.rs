@@ -17,6 +17,8 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
     // Of `model` only its HTTP clients.
     ("web", &["protocol", "config", "model"]),
     ("tools", &["protocol", "config", "sandbox", "web"]),
+    // Of `model` only its HTTP clients; its tools are `tools`' tools.
+    ("mcp", &["protocol", "config", "model", "tools"]),
     ("session", &["protocol", "config"]),
     ("snapshot", &["protocol", "config"]),
     (
@@ -45,6 +47,7 @@ const ONLY_IN: &[(&str, &[&str])] = &[
     ("git2::", &["src/snapshot/repo.rs"]),
     ("reqwest::", &["src/model/", "src/web/"]),
     ("crossterm::", &["src/tui/"]),
+    ("rmcp::", &["src/mcp/"]),
 ];
 
 const NO_SUCH_FOLDERS: &[&str] = &[

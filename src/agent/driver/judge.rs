@@ -49,7 +49,8 @@ impl Agent {
         let Some(tool) = self.tool(name) else {
             // those that this agent has
             let agent = self.ports.agent(&self.active.turn.info().agent);
-            let names = self.ports.tools.iter().map(|t| t.name());
+            let known = self.ports.all_tools();
+            let names = known.iter().map(|t| t.name());
             let known: Vec<&str> = names
                 .filter(|name| agent.is_none_or(|a| a.has_tool(name)))
                 .collect();
@@ -74,7 +75,7 @@ impl Agent {
         let mut ask: Option<(AskDetail, String)> = None;
         for need in &access.needs {
             let request = words(name, need, access.can_write);
-            match judge.decide(&request) {
+            match with_arguments(judge.decide(&request), need, input) {
                 Verdict::Allow { .. } => {}
                 Verdict::Deny { why } => {
                     return Judgement::Deny {
@@ -242,6 +243,18 @@ impl SessionGrants {
 
     fn lock(&self) -> MutexGuard<'_, Vec<Rule>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Of a tool that nothing more is known about, the user sees the arguments, too.
+fn with_arguments(verdict: Verdict, need: &Need, input: &Value) -> Verdict {
+    match (verdict, need) {
+        (Verdict::Ask(mut detail), Need::Other(name)) => {
+            let arguments = serde_json::to_string_pretty(input).unwrap_or_default();
+            detail.subject = format!("{name} {arguments}");
+            Verdict::Ask(detail)
+        }
+        (verdict, _) => verdict,
     }
 }
 

@@ -20,6 +20,7 @@ mod keeping;
 mod logging;
 mod models;
 mod ops;
+mod outside;
 mod perform;
 mod ports;
 mod reading;
@@ -93,6 +94,10 @@ pub(crate) enum Back {
     Show,
     /// The model searches its session, or goes on searching.
     Recall(Box<recall::Recalling>),
+    /// Servers of tools have changed.
+    Outside,
+    /// A request that waited for them can be sent.
+    Ask(StreamId, Box<super::effect::Purpose>),
 }
 
 /// Which session to begin with.
@@ -122,6 +127,8 @@ pub struct Agent {
     search: finding::Search,
     /// Calls and subagents that run; the end waits for them.
     tasks: TaskTracker,
+    /// What was told of servers of tools.
+    outside: outside::Seen,
 }
 
 impl Agent {
@@ -134,6 +141,7 @@ impl Agent {
         let active = Active::fresh(&ports, stream_sender, back_sender);
         let mut agent = Self::new(ports, active, ops, (streamed, back));
         agent.announce_place();
+        agent.begin_outside();
         match begin {
             Begin::New => agent.announce_session(true, false),
             Begin::Newest => agent.open_newest().await,
@@ -163,6 +171,7 @@ impl Agent {
             finder,
             search: finding::Search::default(),
             tasks: TaskTracker::new(),
+            outside: outside::Seen::default(),
         }
     }
 
@@ -215,7 +224,8 @@ impl Agent {
     /// Nothing that a tool has started outlives the program.
     async fn close_tools(&self) {
         let closing = self.ports.tools.iter().map(|tool| tool.close());
-        let all = futures_util::future::join_all(closing);
+        let outside = self.ports.outside.iter().map(|outside| outside.close());
+        let all = futures_util::future::join_all(closing.chain(outside));
         if tokio::time::timeout(END_PATIENCE, all).await.is_err() {
             tracing::warn!("what a tool started did not end in time");
         }
@@ -282,6 +292,8 @@ impl Agent {
                 self.judge_again();
             }
             Back::Recall(recalling) => self.recall(recalling),
+            Back::Outside => self.outside_changed(),
+            Back::Ask(stream, purpose) => self.ask_at_last(stream, &purpose),
         }
     }
 

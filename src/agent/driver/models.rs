@@ -23,6 +23,9 @@ const SUMMARY_TOKENS: u64 = 16_000;
 impl Agent {
     /// Sends a request; a model that cannot be had is a failed stream.
     pub(super) fn ask_model(&mut self, stream: StreamId, purpose: &Purpose) -> Option<Input> {
+        if self.waits_for_servers(stream, purpose) {
+            return None;
+        }
         let model = match self.model_for(purpose) {
             Ok(model) => model,
             Err(fault) => return Some(Input::StreamFailed { stream, fault }),

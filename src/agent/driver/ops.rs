@@ -50,6 +50,7 @@ impl Agent {
                 self.input(Input::Queue(edit));
             }
             Op::RetryNow => self.input(Input::RetryNow),
+            Op::RestartServer(name) => self.restart_server(&name),
             Op::Compact { focus } => {
                 self.tell_files_read();
                 self.input(Input::Compact { focus });

@@ -168,6 +168,7 @@ impl Agent {
     /// What listings and `dunlin inspect` show of the session, and what it has read, are kept at the
     /// end of a turn.
     fn turn_ended(&mut self) {
+        self.refresh_outside();
         self.keep_overhead();
         let Some(store) = self.active.writer() else {
             return;

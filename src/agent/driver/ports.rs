@@ -17,7 +17,7 @@ use crate::protocol::{Millis, Mode, ModelRef};
 use crate::session::Project;
 use crate::snapshot::Snapshots;
 use crate::tools::blocking::Blocking;
-use crate::tools::{Tool, workspace::Workspace};
+use crate::tools::{Outside, Tool, workspace::Workspace};
 
 /// Everything outside the turn that the agent uses.
 #[derive(Debug, Clone)]
@@ -40,6 +40,8 @@ pub struct Ports {
     pub chosen_mode: Option<Mode>,
     /// Tools, in the order in which they are offered.
     pub tools: Vec<Arc<dyn Tool>>,
+    /// Tools that come and go: those of MCP servers.
+    pub outside: Option<Arc<dyn Outside>>,
     /// Agents by name.
     pub agents: Vec<AgentDef>,
     /// The user's and the project's instruction files.
@@ -160,6 +162,13 @@ impl Ports {
         prompt::dynamic(&self.environment, &files)
     }
 
+    /// All tools there are now: ours, then those of servers.
+    pub fn all_tools(&self) -> Vec<Arc<dyn Tool>> {
+        let mut all = self.tools.clone();
+        all.extend(super::outside::tools(self.outside.as_ref()));
+        all
+    }
+
     /// What an agent's tools look like to a model.
     pub fn tool_specs(&self, agent: &str, model: &ModelRef) -> Arc<[ToolSpec]> {
         // Models that were trained on patches get `apply_patch`, all others `edit`.
@@ -169,7 +178,7 @@ impl Ports {
             "apply_patch"
         };
         let def = self.agent(agent);
-        self.tools
+        self.all_tools()
             .iter()
             .filter(|tool| def.is_none_or(|d| d.has_tool(tool.name())))
             .filter(|tool| tool.name() != hidden)

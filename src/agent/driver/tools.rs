@@ -25,11 +25,14 @@ impl Agent {
     /// The tool with this name, if the session's agent has it.
     pub(super) fn tool(&self, name: &str) -> Option<Arc<dyn Tool>> {
         let agent = self.ports.agent(&self.active.turn.info().agent);
-        self.ports
-            .tools
-            .iter()
-            .find(|t| t.name() == name && agent.is_none_or(|a| a.has_tool(name)))
-            .map(Arc::clone)
+        if agent.is_some_and(|a| !a.has_tool(name)) {
+            return None;
+        }
+        let own = self.ports.tools.iter().find(|t| t.name() == name);
+        own.map(Arc::clone).or_else(|| {
+            let mut others = super::outside::tools(self.ports.outside.as_ref()).into_iter();
+            others.find(|t| t.name() == name)
+        })
     }
 
     /// What a tool may use.

@@ -1,7 +1,7 @@
 //! `dunlin sessions`, `search`, `inspect`, `gc`: what is stored, without opening it to write.
 
 use std::collections::HashMap;
-use std::io::{ErrorKind, IsTerminal, Write};
+use std::io::{ErrorKind, IsTerminal, Read as _, Write};
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
@@ -259,8 +259,16 @@ fn tell_damage(project: &Project, id: SessionId) {
 }
 
 fn import(ground: &Ground, project: &Project, file: &Path) -> Result<(), AppError> {
-    let bytes = std::fs::read(file).map_err(|e| {
-        let message = format!("{} cannot be read: {e}.", file.display());
+    let mut bytes = Vec::new();
+    let (read, name) = if file == Path::new("-") {
+        let read = std::io::stdin().lock().read_to_end(&mut bytes);
+        (read.map(drop), "standard input".to_owned())
+    } else {
+        let read = std::fs::read(file).map(|read| bytes = read);
+        (read, file.display().to_string())
+    };
+    read.map_err(|e| {
+        let message = format!("{name} cannot be read: {e}.");
         AppError::usage(message, "Name a file that `dunlin sessions export` wrote.")
     })?;
     let info = project.import(&bytes, fresh_id(), &ground.worktree, now())?;
@@ -289,6 +297,15 @@ fn delete(project: &Project, id: SessionId, yes: bool) -> Result<(), AppError> {
 pub(super) fn search(options: &Options, wanted: Search) -> Outcome {
     let ground = ground(options)?;
     let project = project(&ground)?;
+    if wanted.regex
+        && let Err(error) = regex::Regex::new(&wanted.query)
+    {
+        let message = format!("`{}` is not a regular expression: {error}", wanted.query);
+        return Err(AppError::usage(
+            message,
+            "Mend it, or leave --regex out to search for words.",
+        ));
+    }
     let query = SearchQuery {
         text: wanted.query,
         regex: wanted.regex,

@@ -60,6 +60,15 @@ impl Http {
         built.as_ref().map_err(|cause| unbuilt(cause))
     }
 
+    /// The client for a server of tools at this address.
+    pub(crate) fn for_servers(&self, address: &str) -> Result<Client, Fault> {
+        let url = Url::parse(address).map_err(|error| {
+            let message = format!("the address is not valid: {error}.");
+            Fault::new(FaultKind::Config, message, "Mend `url` in its settings.")
+        })?;
+        self.client(&url).cloned()
+    }
+
     fn secure(&self) -> &Result<Client, String> {
         self.secure.get_or_init(|| self.build_secure(&base))
     }

@@ -68,6 +68,11 @@ impl Buffer {
         self.splice(0..self.text.len(), text);
     }
 
+    /// What was cut, the newest last.
+    pub fn kills(&self) -> &[String] {
+        &self.kills
+    }
+
     /// Takes everything out, undo steps too; the kill ring stays.
     pub fn take(&mut self) -> String {
         self.cursor = 0;

@@ -82,9 +82,10 @@ impl History {
         Some(std::mem::take(&mut self.draft))
     }
 
-    /// The walk ends: the text was changed or sent.
-    pub const fn stop(&mut self) {
-        self.at = None;
+    /// The walk ends: the text was changed or sent. Gives the draft from before it, if there was one.
+    pub fn leave(&mut self) -> Option<String> {
+        self.at.take()?;
+        Some(std::mem::take(&mut self.draft)).filter(|draft| !draft.is_empty())
     }
 
     /// True while the user walks through earlier prompts.
@@ -117,5 +118,9 @@ mod tests {
         assert_eq!(history.newer().as_deref(), Some("two"));
         assert_eq!(history.newer().as_deref(), Some("draft"));
         assert_eq!(history.newer(), None);
+        assert_eq!(history.leave(), None, "it came back already");
+        history.older("a draft");
+        assert_eq!(history.leave().as_deref(), Some("a draft"));
+        assert_eq!(history.leave(), None, "once");
     }
 }

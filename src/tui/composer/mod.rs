@@ -206,6 +206,7 @@ impl Composer {
 
     /// Takes the text out as a prompt, with the files it mentions; it becomes part of the history.
     pub fn take(&mut self) -> PromptInput {
+        self.end_walk();
         let PromptInput { text, files } = self.peek();
         self.buffer.take();
         if let Some(vim) = &mut self.vim {
@@ -213,7 +214,13 @@ impl Composer {
         }
         self.popup = None;
         self.closed_at = None;
-        if self.stash.is_empty() {
+        // What was put aside or cut may hold chips; they can be brought back.
+        let cut = self.buffer.kills().iter();
+        if self.stash.is_empty()
+            && !cut
+                .flat_map(|text| text.chars())
+                .any(|c| chip_id(c).is_some())
+        {
             self.chips.clear();
         }
         PromptInput { text, files }
@@ -265,6 +272,21 @@ impl Composer {
             vim.reset();
         }
         true
+    }
+
+    /// The walk through earlier prompts ends with one of them changed or sent: the draft from before it
+    /// is put aside.
+    pub fn end_walk(&mut self) {
+        self.stash.extend(self.history.leave());
+    }
+
+    /// Another text takes the place of what is written, which is put aside unless it is part of it (the
+    /// words that it was searched by).
+    pub fn replace(&mut self, text: &str) {
+        if !text.contains(&self.expanded()) {
+            self.stash();
+        }
+        self.set(text);
     }
 
     /// Brings the text back that was put aside last; false if there is none.

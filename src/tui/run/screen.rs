@@ -38,6 +38,9 @@ impl Screen {
     /// The terminal's size; 80×24 if it does not say.
     pub(super) fn measure(&mut self) -> (u16, u16) {
         let (width, height) = size();
+        // It may have been small for a moment and be as large as before again: what the terminal cut
+        // off then is gone.
+        self.painter.forget();
         self.painter.resize(width, height);
         (width, height)
     }

@@ -199,6 +199,8 @@ pub struct State {
     pub hints: Hints,
     /// Facts of the disk, for /status.
     pub facts: Vec<(String, String)>,
+    /// Servers of tools outside, as they were last told.
+    pub servers: Vec<crate::protocol::outside::ToolServer>,
     /// Closing: the agent is writing what is left.
     pub closing: bool,
     /// The agent is there.
@@ -247,6 +249,7 @@ impl State {
             times: KeyTimes::default(),
             hints: Hints::default(),
             facts: Vec::new(),
+            servers: Vec::new(),
             closing: false,
             connected: false,
             dragging: false,

@@ -56,7 +56,9 @@ pub(super) fn cells(
         }
         writer.lead_to(cell.underline_color)?;
         writer.go(x, y)?;
-        writer.look(Pen::of(cell))?;
+        if !writer.pen.blanks_like(cell) {
+            writer.look(Pen::of(cell))?;
+        }
         writer.put(cell.symbol());
         rest = after;
     }
@@ -70,9 +72,7 @@ fn blanks(updates: &[Update<'_>]) -> usize {
         return 0;
     };
     let nothing = |cell: &Cell| {
-        cell.symbol() == " "
-            && cell.underline_color == Color::Reset
-            && Pen::of(cell) == Pen::default()
+        is_blank(cell) && cell.bg == Color::Reset && cell.underline_color == Color::Reset
     };
     let beside = |(n, update): &(usize, &Update<'_>)| {
         update.1 == y && usize::from(update.0) == usize::from(x) + n && nothing(update.2)
@@ -99,20 +99,28 @@ impl Default for Pen {
 }
 
 impl Pen {
-    /// What a cell shows: where there is only a blank, its ink shows nothing unless it has a line.
-    fn of(cell: &Cell) -> Self {
-        let lines = Modifier::UNDERLINED | Modifier::CROSSED_OUT | Modifier::REVERSED;
-        let shows = cell.symbol() != " " || cell.modifier.intersects(lines);
+    const fn of(cell: &Cell) -> Self {
         Self {
-            fg: if shows { cell.fg } else { Color::Reset },
+            fg: cell.fg,
             bg: cell.bg,
-            modifier: if shows {
-                cell.modifier
-            } else {
-                Modifier::empty()
-            },
+            modifier: cell.modifier,
         }
     }
+
+    /// True if a blank looks the same with it as with its own pen: its ink shows nothing.
+    fn blanks_like(&self, cell: &Cell) -> bool {
+        is_blank(cell) && self.bg == cell.bg && !self.modifier.intersects(LINES)
+    }
+}
+
+/// Attributes that show on a blank.
+const LINES: Modifier = Modifier::UNDERLINED
+    .union(Modifier::CROSSED_OUT)
+    .union(Modifier::REVERSED);
+
+/// True for a cell that shows its paper only.
+fn is_blank(cell: &Cell) -> bool {
+    cell.symbol() == " " && !cell.modifier.intersects(LINES)
 }
 
 /// What each attribute is switched on and off by. Bold and dim share their way off.
@@ -279,6 +287,15 @@ mod tests {
             buf.set_string(9, 1, "y", Style::new());
         });
         assert_eq!(text, "\x1b[2;4H\x1b[1mx\x1b[5C\x1b[0my");
+    }
+
+    #[test]
+    fn a_blank_needs_no_pen_of_its_own() {
+        let text = written(|buf| {
+            buf.set_string(0, 0, "a b ", Style::new().dim());
+            buf.set_string(4, 0, "c d", Style::new().dim().underlined());
+        });
+        assert_eq!(text, "\x1b[1H\x1b[2ma b \x1b[4mc d\x1b[0m");
     }
 
     #[test]

@@ -45,6 +45,11 @@ pub fn ranges(old: &str, new: &str) -> (Vec<Range<usize>>, Vec<Range<usize>>) {
             }
         }
     }
+    for (ranges, line) in [(&mut removed, old), (&mut added, new)] {
+        for range in ranges.iter_mut() {
+            trim(range, line);
+        }
+    }
     let longer = old.trim().len().max(new.trim().len());
     if same * 100 < longer * ALIKE {
         return (Vec::new(), Vec::new());
@@ -72,6 +77,15 @@ fn words(line: &str) -> Vec<&str> {
     }
     words.extend(line.get(start..).filter(|rest| !rest.is_empty()));
     words
+}
+
+/// Leaves the blanks at its ends out of a range that has more than blanks.
+fn trim(range: &mut Range<usize>, line: &str) {
+    let text = line.get(range.clone()).unwrap_or_default();
+    if !text.trim().is_empty() {
+        range.start += text.len() - text.trim_start().len();
+        range.end -= text.len() - text.trim_end().len();
+    }
 }
 
 /// Bytes at the beginning that both lines share.
@@ -144,7 +158,7 @@ mod tests {
             ranges.iter().map(piece).collect()
         };
         assert_eq!(said(old, &removed), ["request_frame"]);
-        assert_eq!(said(new, &added), ["request_frames", " + 1"]);
+        assert_eq!(said(new, &added), ["request_frames", "+ 1"]);
     }
 
     #[test]

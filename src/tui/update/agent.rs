@@ -151,6 +151,7 @@ fn starts_badly(state: &State, level: NoticeLevel) -> bool {
 fn answered(state: &mut State, event: Event, now: Millis) -> Vec<Effect> {
     match event {
         Event::Place(place) => state.start.place = Some(place),
+        Event::Servers(servers) => super::servers::came(state, servers),
         Event::Onboarding { reason, found } => {
             state.start.onboarding = Some((reason, found));
             state.sending = None;

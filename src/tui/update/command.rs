@@ -77,10 +77,7 @@ pub(super) fn run(state: &mut State, command: Command, rest: &str, now: Millis) 
             op(Op::Facts)
         }
         Command::Permissions => op(Op::ListPermissions),
-        Command::Mcp => show(
-            state,
-            Overlay::Pager(Pager::lines("MCP servers", &mcp(state))),
-        ),
+        Command::Mcp => super::servers::command(state, rest, now),
         Command::Skills => show(
             state,
             Overlay::Pager(Pager::lines("Skills", &skills(state))),
@@ -115,7 +112,7 @@ fn fail(state: &mut State, text: impl Into<String>, now: Millis) -> Vec<Effect> 
     Vec::new()
 }
 
-fn usage(state: &mut State, usage: &str, now: Millis) -> Vec<Effect> {
+pub(super) fn usage(state: &mut State, usage: &str, now: Millis) -> Vec<Effect> {
     fail(state, format!("Write {usage}."), now)
 }
 
@@ -249,21 +246,6 @@ pub(super) fn effort_now(state: &State) -> Option<Effort> {
     let word = label.rsplit(' ').next()?;
     let found = Effort::ALL.iter().find(|(_, name)| *name == word);
     found.map(|(effort, _)| *effort)
-}
-
-fn mcp(state: &State) -> Vec<String> {
-    let count = state.start.place.as_ref().map_or(0, |place| place.mcp);
-    if count > 0 {
-        return vec![format!("{count} configured.")];
-    }
-    [
-        "No server is configured.",
-        "",
-        "This version does not start MCP servers yet. When it does, each one is listed here with its",
-        "state (starting, ready, failed and why), its tools as mcp__server__tool, and what it may do.",
-    ]
-    .map(str::to_owned)
-    .to_vec()
 }
 
 fn skills(state: &State) -> Vec<String> {

@@ -11,7 +11,7 @@ use crate::protocol::{Delivery, Millis, NoticeLevel, Op, QueueEdit, QueueItem, R
 /// Text was typed.
 pub(super) fn typed(state: &mut State, text: &str, now: Millis) -> Vec<Effect> {
     state.times.typed = Some(now);
-    state.composer.history.stop();
+    state.composer.end_walk();
     if state.transcript.has_selection() {
         state.transcript.clear_selection();
     }

@@ -88,7 +88,7 @@ fn perform(state: &mut State, intents: Vec<Intent>, now: Millis) -> Vec<Effect> 
             Intent::Stay => {}
             Intent::Copy(text) => effects.push(Effect::Copy(text)),
             Intent::Compose(text) => {
-                state.composer.set(&text);
+                state.composer.replace(&text);
                 effects.extend(compose::changed(state));
             }
             Intent::Quote(text) => {
@@ -111,7 +111,7 @@ fn perform(state: &mut State, intents: Vec<Intent>, now: Millis) -> Vec<Effect> 
                 branch,
                 text,
             } => {
-                state.composer.set(&text);
+                state.composer.replace(&text);
                 state.session.editing = Some(Editing { message, branch });
                 let sentence = "Sending it makes a branch where it stood; esc leaves it.";
                 state.say(NoticeLevel::Info, sentence, now);

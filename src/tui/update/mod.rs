@@ -11,6 +11,7 @@ mod keys;
 mod layers;
 mod leaving;
 mod mouse;
+mod servers;
 mod subagents;
 
 use super::composer::attach::Picture;

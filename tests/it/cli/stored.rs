@@ -102,6 +102,12 @@ fn what_an_export_gives_an_import_takes() {
         let shown = w.run(&["sessions", "show", id.trim()]).code(0).stdout;
         assert!(shown.contains("hello back"), "{shown}");
     }
+    let file = fs::File::open(w.root().join("export.json")).expect("an export");
+    let mut piped = w.command(&["sessions", "import", "-"]);
+    let piped = piped.stdin(file).output().expect("dunlin runs");
+    let id = String::from_utf8_lossy(&piped.stdout).trim().to_owned();
+    let shown = w.run(&["sessions", "show", &id]).code(0).stdout;
+    assert!(shown.contains("hello back"), "{shown}");
     let bad = w
         .run(&["sessions", "import", "nowhere.json"])
         .code(2)

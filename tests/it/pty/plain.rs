@@ -151,3 +151,62 @@ fn turns_are_gone_back_to_and_words_are_found_by_number() {
     assert_eq!(terminal.ends(), 0);
     assert_plain(&terminal);
 }
+
+/// Runs `--plain` over pipes with these lines and gives what it printed.
+fn piped(world: &World, args: &[&str], lines: &str) -> String {
+    let model = world.model();
+    let mut all = vec![
+        "--plain",
+        "--mode",
+        "auto",
+        "--no-sandbox",
+        "--model",
+        &model,
+    ];
+    all.extend(args);
+    let mut child = world
+        .command(&all)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("dunlin runs");
+    let mut input = child.stdin.take().expect("a pipe");
+    input.write_all(lines.as_bytes()).expect("a reader");
+    drop(input);
+    ran(child.wait_with_output().expect("an end"))
+        .code(0)
+        .stdout
+}
+
+#[test]
+fn a_piped_answer_waits_for_the_preview_it_answers() {
+    let world = World::scripted(&json!({"steps": [
+        bash("echo one > f.txt"), {"text": "Done."}, {"text": "Nobody asked."}
+    ]}));
+    piped(&world, &["go"], "");
+    assert!(world.worktree().join("f.txt").exists());
+    let said = piped(&world, &["-c"], "/undo\ny\n/redo\ny\n/undo\nn\n/quit\n");
+    assert!(
+        !said.contains("Nobody asked."),
+        "the y was sent to the model: {said}"
+    );
+    assert_eq!(said.matches("y does it").count(), 3, "{said}");
+    assert!(said.contains("Left as it is."), "{said}");
+    assert_eq!(world.read("f.txt"), "one\n", "taken back and brought back");
+}
+
+#[test]
+fn a_prompt_for_a_session_that_is_open_elsewhere_is_refused_and_the_next_line_is_read() {
+    let (step, words) = super::sleeps();
+    let world = World::scripted(&json!({"steps": [step, {"text": "late"}]}));
+    let mut first = dunlin(&world, &["--plain", "--mode", "auto", "go"]);
+    until("the command", || crate::support::pty::runs(&words));
+    let said = piped(&world, &["-r", &world.newest()], "hello\n/help\n/quit\n");
+    assert!(said.contains("can only be read here: /fork"), "{said}");
+    assert!(
+        said.contains("/rewind"),
+        "the line after it was read: {said}"
+    );
+    first.kill();
+}

@@ -105,7 +105,7 @@ impl World {
         }
     }
 
-    fn open_part(&mut self, message: MessageId, text: &str) -> Part {
+    pub(super) fn open_part(&mut self, message: MessageId, text: &str) -> Part {
         let part = Part {
             id: self.mint.part(self.tui.now),
             message,

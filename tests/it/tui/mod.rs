@@ -12,6 +12,7 @@ mod clicks;
 mod everything;
 mod fixtures;
 mod frames;
+mod hostile;
 mod keys;
 mod lists;
 mod modes;
