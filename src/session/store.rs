@@ -102,7 +102,7 @@ impl SessionStore {
     pub fn touch(&self) {
         let journal = std::fs::File::open(self.inner.place.journal());
         // nothing depends on it but the precision
-        _ = journal.and_then(|file| file.set_modified(std::time::SystemTime::now()));
+        drop(journal.and_then(|file| file.set_modified(std::time::SystemTime::now())));
     }
 
     /// Folder for the full outputs of this session's tools. It may not exist yet.
