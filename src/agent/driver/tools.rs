@@ -15,6 +15,7 @@ use super::{Agent, Back};
 use crate::agent::input::Input;
 use crate::protocol::{BlobRef, FileSource, PartId};
 use crate::session::{Blobs, SessionStore};
+use crate::tools::blocking::Blocking;
 use crate::tools::output::OutputStore;
 use crate::tools::{BlobSink, Failure, ProgressUpdate, Tool, ToolContext};
 
@@ -71,10 +72,11 @@ impl Agent {
         tokio::spawn(forward(part, updates, Arc::clone(&output), back.clone()));
         let (runs, ended) = (self.active.calls.token(), Arc::clone(&self.active.ended));
         let store = self.active.writer().cloned();
+        let blocking = self.ports.blocking.clone();
         self.tasks.spawn(async move {
             // A panic in a tool is that call's failure and nobody else's.
             let mut running = tokio::spawn(tool.run(input, context));
-            let result = alive(&mut running, store).await;
+            let result = alive(&mut running, store, &blocking).await;
             ended.fetch_max(clock(), Ordering::SeqCst);
             drop(runs);
             let mut result = match result {
@@ -96,13 +98,15 @@ impl Agent {
 async fn alive<T>(
     running: &mut JoinHandle<T>,
     store: Option<SessionStore>,
+    blocking: &Blocking,
 ) -> Result<T, JoinError> {
     loop {
         match tokio::time::timeout(ALIVE_EVERY, &mut *running).await {
             Ok(ended) => return ended,
             Err(_still) => {
                 if let Some(store) = store.clone() {
-                    drop(tokio::task::spawn_blocking(move || store.touch()));
+                    let blocking = blocking.clone();
+                    tokio::spawn(async move { blocking.run(move || store.touch()).await });
                 }
             }
         }
