@@ -275,6 +275,11 @@ fn what_is_offered_covers_what_was_asked() {
         "curl https://a/b?c=*",
         "cat /etc/hosts",
         "./x.sh 'a b'",
+        "cat \"/etc/hosts\"",
+        "sh /opt/x.sh 1",
+        "sh \"/opt/x.sh\" 1",
+        "sh '../x.sh'",
+        "cat '/opt/a b'",
     ] {
         let detail = ask(line);
         let pattern = detail.pattern.expect("offered");
@@ -288,17 +293,7 @@ fn what_is_offered_covers_what_was_asked() {
             },
         );
         let v = judge.decide(&run(line));
-        // a wide offer does not cover what is outside; an exact one covers itself
-        assert_eq!(
-            v.word(),
-            if line.starts_with("cat") {
-                "ask"
-            } else {
-                "allow"
-            },
-            "{line} by {pattern}: {}",
-            v.why()
-        );
+        assert_eq!(v.word(), "allow", "{line} by {pattern}: {}", v.why());
     }
 }
 

@@ -191,8 +191,7 @@ const ONLY_EXACT: &str = "rm rmdir mv cp ln dd chmod chown chgrp curl wget ssh s
 /// The rule to offer for one simple command: `cargo add *`, or the exact command. None if the words
 /// are not known.
 pub fn suggest(words: &[Word]) -> Option<String> {
-    let known = words.iter().all(|w| w.pattern().is_some());
-    let texts: Vec<String> = words.iter().filter(|_| known).map(Word::as_rule).collect();
+    let texts = known(words)?;
     let name = texts.first()?;
     let exact = || Some(escape(&texts.join(" ")));
     let base = name.rsplit('/').next().unwrap_or(name);
@@ -217,6 +216,17 @@ pub fn suggest(words: &[Word]) -> Option<String> {
     }
     let head: Vec<String> = head.into_iter().map(|w| escape(w)).collect();
     Some(format!("{} *", head.join(" ")))
+}
+
+/// The rule that covers one simple command and no other. None if its words are not known.
+pub fn exactly(words: &[Word]) -> Option<String> {
+    Some(escape(&known(words)?.join(" ")))
+}
+
+/// The words as rules see them; none if one is not known.
+fn known(words: &[Word]) -> Option<Vec<String>> {
+    let all = words.iter().all(|w| w.pattern().is_some());
+    all.then(|| words.iter().map(Word::as_rule).collect())
 }
 
 #[cfg(test)]

@@ -339,3 +339,23 @@ pub enum Event {
     #[serde(rename = "closed")]
     Closed,
 }
+
+impl Event {
+    /// What is announced of it although the records that it tells of could not be kept: only what ends
+    /// something, or somebody would wait for it for ever. A turn whose end could not be kept ended with an
+    /// error.
+    #[must_use]
+    pub fn unkept(self) -> Option<Self> {
+        match self {
+            Self::TurnFinished {
+                reason: TurnEnd::Done,
+            } => Some(Self::TurnFinished {
+                reason: TurnEnd::Error,
+            }),
+            Self::TurnFinished { .. } | Self::AskClosed { .. } => Some(self),
+            // nothing that is paused goes on
+            Self::QueueChanged { ref queue } if queue.paused => Some(self),
+            _ => None,
+        }
+    }
+}

@@ -13,7 +13,8 @@ use crate::protocol::{Event, Fault};
 pub struct Commit {
     /// What to keep, in order. May be empty: then only the events are announced, in order.
     pub records: Vec<Record>,
-    /// Announced as soon as the records are written (and never if they could not be).
+    /// Announced as soon as the records are written. If they could not be, only what ends something is
+    /// announced (`Event::unkept`).
     pub announce: Vec<Event>,
     /// How soon it must be safe from a power cut.
     pub sync: Sync,

@@ -58,6 +58,14 @@ impl Project {
                     _ => {}
                 }
             }
+            for (_, value) in image
+                .values
+                .iter()
+                .filter(|(name, _)| name.starts_with("unsettled/"))
+            {
+                let from = value.get("from").and_then(serde_json::Value::as_str);
+                needed.extend(from.map(|id| SnapshotId(id.to_owned())));
+            }
             let undo = |name: &str| name.starts_with("writes/") || name == "undone";
             for (_, value) in image.values.iter().filter(|(name, _)| undo(name)) {
                 blobs_in(value, &mut needed);

@@ -198,6 +198,8 @@ impl Project {
         let Some(lock) = lock else {
             return self.open_for_reading(place, announce, notices, elsewhere);
         };
+        let facts = fs::metadata(place.journal());
+        let alive = facts.and_then(|facts| facts.modified()).ok();
         archive::unpack(&place, &mut notices)?;
         let journal = open_journal(&place, &mut notices)?;
         let small = journal.end() <= SMALL;
@@ -225,6 +227,7 @@ impl Project {
             store,
             writable: true,
             elsewhere: false,
+            alive,
             history,
             notices,
         })
@@ -270,6 +273,7 @@ impl Project {
             store: self.store(place, announce, End::Reader { view, from }),
             writable: false,
             elsewhere,
+            alive: None,
             history,
             notices,
         })

@@ -97,6 +97,14 @@ impl SessionStore {
         let _refused = self.ask(Ask::Frames(Box::new(frames)));
     }
 
+    /// Says on the disk that this process is alive, without writing anything: after its death the time of the
+    /// journal tells when that was, to the second. Blocks for a system call.
+    pub fn touch(&self) {
+        let journal = std::fs::File::open(self.inner.place.journal());
+        // nothing depends on it but the precision
+        drop(journal.and_then(|file| file.set_modified(std::time::SystemTime::now())));
+    }
+
     /// Folder for the full outputs of this session's tools. It may not exist yet.
     pub fn out_dir(&self) -> PathBuf {
         self.inner.place.out()
@@ -257,6 +265,8 @@ pub struct Opened {
     pub writable: bool,
     /// True if that is because another process has it: `SessionStore::follow` shows what that does.
     pub elsewhere: bool,
+    /// When its journal was written or touched last before it was opened.
+    pub alive: Option<std::time::SystemTime>,
     /// Its newest page (all of it if it is small), facts and values.
     pub history: History,
     /// Sentences for the user: what was found damaged or mended, who has it open.

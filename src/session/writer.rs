@@ -2,7 +2,8 @@
 //!
 //! Commits come in order and are written one write(2) each, by whoever commits or by the writer's
 //! thread (`intake` decides). Nothing here takes long: fdatasync is the sync thread's, the view is the
-//! view thread's. A commit that cannot be written is not announced; the next one is tried again.
+//! view thread's. A commit that cannot be written is not announced, but for what ends
+//! something (`Event::unkept`); the next one is tried again.
 
 use std::collections::HashSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -17,7 +18,7 @@ use super::journal::Journal;
 use super::place::{Lock, Place};
 use super::syncer::{self, Syncer};
 use super::view::{Ask, Line, PATIENCE};
-use crate::protocol::{Fault, FaultKind, MessageId, PartId};
+use crate::protocol::{Event, Fault, FaultKind, MessageId, PartId};
 
 /// What a writer starts with.
 pub(super) struct Start {
@@ -129,7 +130,7 @@ impl Writer {
                 Ok(false) => return Some(commit),
                 Err(error) => {
                     self.lose(records);
-                    refuse(&*self.announce, commit.sync, &error.fault());
+                    self.refuse(commit, &error.fault());
                     return None;
                 }
             }
@@ -145,6 +146,20 @@ impl Writer {
             Sync::Now(waiter) => self.syncer.written(end, true, Some(waiter)),
         }
         None
+    }
+
+    /// A commit is not kept. Of its events those are announced all the same that end something: whoever
+    /// waits for the end must not wait for ever.
+    fn refuse(&self, commit: Commit, fault: &Fault) {
+        let ends: Vec<Event> = commit
+            .announce
+            .into_iter()
+            .filter_map(Event::unkept)
+            .collect();
+        if !ends.is_empty() {
+            self.announce.announce(ends);
+        }
+        refuse(&*self.announce, commit.sync, fault);
     }
 
     fn lose(&mut self, records: &[Record]) {

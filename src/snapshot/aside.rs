@@ -34,7 +34,7 @@ enum Content {
 
 impl Content {
     /// The write that leads from here to there; none if nothing was written or that is not known.
-    fn write(self, after: Self, path: &[u8]) -> Option<FileWrite> {
+    fn write(self, after: Self, path: &[u8], unsure: bool) -> Option<FileWrite> {
         let (before, after) = match (self, after) {
             (Self::File(before), Self::File(after)) if before.reads_like(&after) => return None,
             (Self::File(before), Self::File(after)) => (Some(before), Some(after)),
@@ -47,6 +47,7 @@ impl Content {
             before,
             after,
             aside: true,
+            unsure,
         })
     }
 }
@@ -59,6 +60,8 @@ pub(super) struct Look<'a> {
     pub(super) max_file: u64,
     /// True for a path that is part of the snapshot.
     pub(super) held: &'a dyn Fn(&[u8]) -> bool,
+    /// True for a path that was changed after the tools had ended.
+    pub(super) late: &'a dyn Fn(&[u8]) -> bool,
 }
 
 impl Aside {
@@ -87,7 +90,7 @@ impl Aside {
             // what is part of the snapshot by now is told by that
             let known = self.before.remove(path).filter(|_| !(look.held)(path));
             if let Some(before) = known {
-                writes.extend(before.write(look.content(path)?, path));
+                writes.extend(before.write(look.content(path)?, path, (look.late)(path)));
             }
         }
         Ok(writes)

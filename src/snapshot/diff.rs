@@ -95,6 +95,7 @@ pub(super) fn hunk(
         before: before.map(Into::into),
         after: change.after.map(Into::into),
         aside: false,
+        unsure: false,
     }))
 }
 

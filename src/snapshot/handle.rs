@@ -6,7 +6,6 @@
 //! or the last copy of it is dropped.
 
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, TryRecvError, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::SystemTime;
@@ -15,6 +14,7 @@ use tokio::sync::oneshot;
 
 use super::gc::{self, GcReport};
 use super::owner::Owner;
+use super::pass::Signs;
 use super::record::{FileWrite, Hints, Restored, SnapshotError, SnapshotState, Taken};
 use crate::config::used::SnapshotSettings;
 use crate::protocol::{FileDiff, Hunk, PatchFile, SnapshotId};
@@ -32,7 +32,7 @@ pub struct Snapshots {
 #[derive(Debug)]
 struct Shared {
     state: Mutex<SnapshotState>,
-    stop: Arc<AtomicBool>,
+    signs: Arc<Signs>,
 }
 
 impl Shared {
@@ -67,19 +67,19 @@ impl Snapshots {
         settings: SnapshotSettings,
     ) -> Self {
         let (jobs, inbox) = channel();
-        let stop = Arc::new(AtomicBool::new(false));
+        let signs = Arc::new(Signs::default());
         let shared = Arc::new(Shared {
             state: Mutex::new(SnapshotState::Starting),
-            stop: Arc::clone(&stop),
+            signs: Arc::clone(&signs),
         });
         let theirs = Arc::clone(&shared);
         let started = std::thread::Builder::new()
             .name("snapshot".to_owned())
             .spawn(move || {
-                match Owner::start(worktree, store, home.as_deref(), settings, stop) {
+                match Owner::start(worktree, store, home.as_deref(), settings, signs) {
                     Ok(mut owner) => {
                         theirs.set(SnapshotState::Ready);
-                        serve(&mut owner, &inbox, &theirs.stop);
+                        serve(&mut owner, &inbox, &theirs.signs);
                         owner.finish();
                     }
                     // dropping the inbox answers everybody who waits
@@ -99,9 +99,18 @@ impl Snapshots {
         self.shared.state()
     }
 
-    /// Takes a snapshot; waits for the first one if that is still being made.
-    pub async fn take(&self, hints: Hints) -> Result<Taken, SnapshotError> {
-        self.ask(move |owner| owner.take(&hints)).await
+    /// Takes a snapshot; waits for the first one if that is still being made. Its place in the order of jobs
+    /// is that of this call, whenever it is awaited.
+    pub fn take(
+        &self,
+        hints: Hints,
+    ) -> impl Future<Output = Result<Taken, SnapshotError>> + Send + use<> {
+        self.ask(move |owner| owner.take(&hints))
+    }
+
+    /// A number that grows while the owner thread works.
+    pub fn beats(&self) -> u64 {
+        self.shared.signs.beats()
     }
 
     /// Line counts of what changed between two snapshots, sorted by path.
@@ -167,8 +176,19 @@ impl Snapshots {
         from: &SnapshotId,
         to: &SnapshotId,
     ) -> Result<Vec<FileWrite>, SnapshotError> {
+        self.writes_until(from, to, None).await
+    }
+
+    /// The same of tools that had ended at this moment (nanoseconds since the epoch): a file that was changed
+    /// later is marked as `unsure`.
+    pub async fn writes_until(
+        &self,
+        from: &SnapshotId,
+        to: &SnapshotId,
+        until: Option<i64>,
+    ) -> Result<Vec<FileWrite>, SnapshotError> {
         let (from, to) = (from.clone(), to.clone());
-        self.ask(move |owner| owner.writes(&from, &to)).await
+        self.ask(move |owner| owner.writes(&from, &to, until)).await
     }
 
     /// Takes writes back, given oldest first. What somebody else changed since is merged, or listed
@@ -204,30 +224,37 @@ impl Snapshots {
 
     /// Ends the owner thread after the job it is at. What is asked later is refused.
     pub fn close(&self) {
-        self.shared.stop.store(true, Ordering::Relaxed);
+        self.shared.signs.stop();
         // wakes the thread if it sleeps; if it is gone, there is nobody to wake
         self.jobs.send(Box::new(|_| {})).ok();
     }
 
-    async fn ask<T: Send + 'static>(
+    fn ask<T: Send + 'static, W>(
         &self,
-        work: impl FnOnce(&mut Owner) -> Result<T, SnapshotError> + Send + 'static,
-    ) -> Result<T, SnapshotError> {
+        work: W,
+    ) -> impl Future<Output = Result<T, SnapshotError>> + Send + use<T, W>
+    where
+        W: FnOnce(&mut Owner) -> Result<T, SnapshotError> + Send + 'static,
+    {
         let (answer, wait) = oneshot::channel();
         let job: Job = Box::new(move |owner| {
             // nobody waits any more: the caller was cancelled
             answer.send(work(owner)).ok();
         });
-        let gone = || match self.state() {
-            SnapshotState::Off(reason) => SnapshotError::Off(reason),
-            SnapshotState::Starting | SnapshotState::Ready => SnapshotError::Closed,
-        };
-        self.jobs.send(job).map_err(|_inbox_gone| gone())?;
-        wait.await.unwrap_or_else(|_| Err(gone()))
+        let shared = Arc::clone(&self.shared);
+        let sent = self.jobs.send(job);
+        async move {
+            let gone = || match shared.state() {
+                SnapshotState::Off(reason) => SnapshotError::Off(reason),
+                SnapshotState::Starting | SnapshotState::Ready => SnapshotError::Closed,
+            };
+            sent.map_err(|_inbox_gone| gone())?;
+            wait.await.unwrap_or_else(|_| Err(gone()))
+        }
     }
 }
 
-fn serve(owner: &mut Owner, inbox: &Receiver<Job>, stop: &AtomicBool) {
+fn serve(owner: &mut Owner, inbox: &Receiver<Job>, signs: &Signs) {
     loop {
         let job = if owner.has_upkeep() {
             match inbox.try_recv() {
@@ -253,7 +280,7 @@ fn serve(owner: &mut Owner, inbox: &Receiver<Job>, stop: &AtomicBool) {
                 Err(_) => return,
             }
         };
-        if stop.load(Ordering::Relaxed) {
+        if signs.is_stopped() {
             return;
         }
         job(owner);

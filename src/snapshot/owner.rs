@@ -9,11 +9,10 @@ mod skipped;
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use super::aside::{self, Aside};
-use super::pass::{How, Pass};
+use super::pass::{How, Pass, Signs};
 use super::path;
 use super::place::{self, Place};
 use super::record::{FileWrite, Hints, Restored, SnapshotError, Taken};
@@ -44,7 +43,7 @@ pub(super) struct Owner {
     repo: Repo,
     worktree: Worktree,
     given_root: PathBuf,
-    stop: Arc<AtomicBool>,
+    signs: Arc<Signs>,
     /// The newest snapshot.
     tree: Option<Id>,
     /// When the newest look ended, in nanoseconds.
@@ -60,6 +59,8 @@ pub(super) struct Owner {
     hidden: HashMap<Vec<u8>, Blob>,
     /// Files that were changed or are gone: as they were, with their permission bits.
     bits: HashMap<Vec<u8>, (Blob, u32)>,
+    /// When files became what they were found to be (ctime, in nanoseconds).
+    times: HashMap<(Vec<u8>, Blob), i64>,
     /// Files that tools write and no snapshot holds.
     aside: Aside,
     /// Files that did not fit into the last snapshot.
@@ -98,7 +99,7 @@ impl Owner {
         store: PathBuf,
         home: Option<&Path>,
         settings: SnapshotSettings,
-        stop: Arc<AtomicBool>,
+        signs: Arc<Signs>,
     ) -> Result<Self, String> {
         if !settings.enabled {
             return Err(
@@ -119,7 +120,7 @@ impl Owner {
             repo,
             worktree,
             given_root,
-            stop,
+            signs,
             tree: None,
             looked: 0,
             distrust: false,
@@ -128,6 +129,7 @@ impl Owner {
             revealed: HashMap::new(),
             hidden: HashMap::new(),
             bits: HashMap::new(),
+            times: HashMap::new(),
             aside: Aside::default(),
             retry: Vec::new(),
             told: HashSet::new(),
@@ -243,7 +245,7 @@ impl Owner {
             Ok(())
         })?;
         let changed = self.absorb(outcome, false)?;
-        let aside = self.look_aside(&named, hints.before)?;
+        let aside = self.look_aside(&named, hints)?;
         self.distrust = false;
         self.unverified = !full;
         if full {
@@ -262,20 +264,26 @@ impl Owner {
     fn look_aside(
         &mut self,
         named: &[Vec<u8>],
-        before: bool,
+        hints: &Hints,
     ) -> Result<Vec<FileWrite>, SnapshotError> {
         let dirs = &self.worktree.dirs;
         let held = |path: &[u8]| {
             let (dir, name) = dirs.walk(path);
             matches!(dirs.get(dir, name), Some(Node::File(_)))
         };
+        let until = hints.until.filter(|_| self.worktree.has_own_times());
+        let late = |path: &[u8]| {
+            let changed = self.worktree.stat_at(path).map(|stat| stat.ctime);
+            until.is_some_and(|until| changed.is_some_and(|at| at > until))
+        };
         let look = aside::Look {
             repo: &self.repo,
             worktree: &self.place.worktree,
             max_file: self.settings.max_file,
             held: &held,
+            late: &late,
         };
-        if before {
+        if hints.before {
             self.aside.note(&look, named)?;
             return Ok(Vec::new());
         }
@@ -310,7 +318,7 @@ impl Owner {
             previous: self.looked,
             budget: self.settings.max_bytes,
             allowance,
-            stop: &self.stop,
+            signs: &self.signs,
             changes: Vec::new(),
             revealed: Vec::new(),
             hidden: Vec::new(),
@@ -345,6 +353,12 @@ impl Owner {
             &mut self.bits,
             outcome.changes.iter().filter_map(bits).collect(),
         );
+        let times = outcome.changes.iter().filter_map(|c| {
+            let file = self.known(&c.path, c.after?)?;
+            Some(((c.path.clone(), file.blob()), file.stat.ctime))
+        });
+        let times = times.collect();
+        remember(&mut self.times, times);
         self.pins.extend(pins);
         remember(&mut self.revealed, outcome.revealed);
         remember(&mut self.hidden, outcome.hidden);
@@ -455,7 +469,7 @@ fn net(changes: Vec<Change>) -> Vec<Change> {
     out
 }
 
-fn remember<T>(map: &mut HashMap<Vec<u8>, T>, new: Vec<(Vec<u8>, T)>) {
+fn remember<K: std::hash::Hash + Eq, T>(map: &mut HashMap<K, T>, new: Vec<(K, T)>) {
     // only writes() of a recent interval asks, so an old past may go
     if map.len() + new.len() > 100_000 {
         map.clear();

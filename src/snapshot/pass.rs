@@ -5,7 +5,7 @@
 
 use std::fs::File;
 use std::os::fd::BorrowedFd;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Instant;
 
 use rustix::fs::Mode;
@@ -43,8 +43,8 @@ pub(super) struct Pass<'a> {
     /// Untracked files that may still be added, and until when, before the worktree counts as
     /// too large; none after the first look.
     pub(super) allowance: Option<(usize, Option<Instant>)>,
-    /// Set when dunlin ends.
-    pub(super) stop: &'a AtomicBool,
+    /// What it hears and gives while it runs.
+    pub(super) signs: &'a Signs,
     /// What differs from the look before.
     pub(super) changes: Vec<Change>,
     /// Files that came into view without having been written: a rule changed, not the file.
@@ -55,6 +55,37 @@ pub(super) struct Pass<'a> {
     pub(super) skipped: Vec<(Vec<u8>, Skip)>,
     /// The worktree turned out to be too large to be looked at as a whole.
     pub(super) too_large: bool,
+}
+
+/// What passes between a look and those who wait for it.
+#[derive(Debug, Default)]
+pub(super) struct Signs {
+    /// Set when dunlin ends.
+    stop: AtomicBool,
+    /// Grows while work goes on.
+    beats: AtomicU64,
+}
+
+impl Signs {
+    /// Dunlin ends: what is looked at is left.
+    pub(super) fn stop(&self) {
+        self.stop.store(true, Ordering::Relaxed);
+    }
+
+    /// True once dunlin ends.
+    pub(super) fn is_stopped(&self) -> bool {
+        self.stop.load(Ordering::Relaxed)
+    }
+
+    /// A piece of work is done.
+    pub(super) fn beat(&self) {
+        self.beats.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// How many are.
+    pub(super) fn beats(&self) -> u64 {
+        self.beats.load(Ordering::Relaxed)
+    }
 }
 
 /// How to look at a folder and what is below it.
@@ -114,6 +145,7 @@ pub(super) fn read(
     name: &[u8],
     stat: Stat,
 ) -> Result<(Id, Stat), Unread> {
+    pass.signs.beat();
     if stat.size > pass.budget {
         return Err(Unread::Skip(Skip::Budget));
     }

@@ -21,6 +21,9 @@ pub struct Hints {
     /// Tools are about to write the paths: of those that snapshots leave out the content is kept now, so
     /// that the next snapshot that names them can tell what was written.
     pub before: bool,
+    /// When the tools whose writes are looked for had ended, in nanoseconds since the epoch; none if that is
+    /// not known. What changed later is somebody else's.
+    pub until: Option<i64>,
 }
 
 /// A snapshot.
@@ -72,6 +75,10 @@ pub struct FileWrite {
     /// it, so an undo may reach there too.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub aside: bool,
+    /// True if somebody wrote the file after the tools had ended and before it was looked at: what they left
+    /// is not known, so an undo leaves the file alone and says so.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub unsure: bool,
 }
 
 impl FileWrite {
@@ -83,6 +90,7 @@ impl FileWrite {
             before: self.after,
             after: self.before,
             aside: self.aside,
+            unsure: self.unsure,
         }
     }
 }

@@ -65,7 +65,16 @@ struct Spans {
     /// Permission bits before the first.
     bits: Option<u32>,
     aside: bool,
+    /// What was there before a write of which is not known what it left.
+    unsure: Option<Was>,
 }
+
+/// What a file was; none if there was no such file.
+#[derive(Debug, Clone, Copy)]
+struct Was(Option<Blob>);
+
+/// What is said of a file that somebody wrote while it was still to be looked at.
+const UNSURE: &str = "changed right after the tool had ended";
 
 /// The writes per path.
 fn spans(writes: &[FileWrite]) -> Result<BTreeMap<Vec<u8>, Spans>, SnapshotError> {
@@ -80,6 +89,10 @@ fn spans(writes: &[FileWrite]) -> Result<BTreeMap<Vec<u8>, Spans>, SnapshotError
             file.bits = write.before.as_ref().and_then(|state| state.bits);
         }
         file.aside |= write.aside;
+        if write.unsure {
+            file.unsure.get_or_insert(Was(before));
+            continue;
+        }
         match file.all.last_mut() {
             Some(last) if last.1 == before => last.1 = after,
             _ => file.all.push((before, after)),
@@ -88,7 +101,7 @@ fn spans(writes: &[FileWrite]) -> Result<BTreeMap<Vec<u8>, Spans>, SnapshotError
     for file in out.values_mut() {
         file.all.retain(|(before, after)| before != after);
     }
-    out.retain(|_, file| !file.all.is_empty());
+    out.retain(|_, file| !file.all.is_empty() || file.unsure.is_some());
     Ok(out)
 }
 
@@ -224,7 +237,10 @@ fn step(
         }
     }
     step.verdict = if step.then == step.now {
-        Verdict::Already
+        match file.unsure {
+            Some(Was(before)) if before != step.now => Verdict::Conflict(UNSURE.to_owned()),
+            _ => Verdict::Already,
+        }
     } else if step.then.is_none() {
         Verdict::Remove
     } else if step.merged.is_some() {
@@ -373,6 +389,7 @@ pub(super) fn apply(repo: &Repo, worktree: &Path, plan: Plan, safety: SnapshotId
                     before: step.now.map(|blob| blob.with_bits(bits)),
                     after: step.then.map(Into::into),
                     aside: step.aside,
+                    unsure: false,
                 }),
                 Err(reason) => step.verdict = Verdict::Conflict(reason),
             }

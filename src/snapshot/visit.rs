@@ -9,7 +9,6 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::fs::File;
 use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::Ordering;
 use std::time::Instant;
 
 use rustix::fs::{FileType, Mode, OFlags};
@@ -21,7 +20,7 @@ use super::record::SnapshotError;
 use super::rules::{self, OuterRules};
 use super::stat::{dir_flags, file_flags, has_coarse_times, list, stat_at, stat_name, to_stat};
 use super::state::{DirId, Dirs, FileNode, Node, ROOT, Skip, Stat};
-use super::watch::Watch;
+use super::watch::{self, Watch};
 
 /// What became of a folder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -62,6 +61,8 @@ pub(super) struct Worktree {
     pub(super) touched: HashSet<Box<[u8]>>,
     /// Time stamps have a step of two seconds.
     coarse: bool,
+    /// Files get their times from another machine's clock.
+    foreign: bool,
     /// Nested repositories.
     pub(super) nested: BTreeSet<Vec<u8>>,
     pub(super) pending: BTreeMap<DirId, BTreeSet<Box<[u8]>>>,
@@ -79,6 +80,7 @@ impl Worktree {
         Ok(Self {
             dirs: Dirs::new(),
             coarse: has_coarse_times(&root),
+            foreign: watch::is_remote(root_path),
             root,
             watch: watch.then(|| Watch::new(root_path)).flatten(),
             root_path: root_path.to_owned(),
@@ -96,6 +98,11 @@ impl Worktree {
     /// True if changes are reported by the system.
     pub(super) fn is_watched(&self) -> bool {
         self.watch.is_some()
+    }
+
+    /// True if a file's time can be compared with the clock.
+    pub(super) fn has_own_times(&self) -> bool {
+        !self.coarse && !self.foreign
     }
 
     /// Time stamps younger than this before a look prove nothing, in nanoseconds.
@@ -137,7 +144,8 @@ impl Worktree {
         path: &[u8],
         how: How,
     ) -> Result<Found, SnapshotError> {
-        if pass.stop.load(Ordering::Relaxed) {
+        pass.signs.beat();
+        if pass.signs.is_stopped() {
             return Err(SnapshotError::Closed);
         }
         let fd = match self.open_dir(path) {

@@ -29,9 +29,9 @@ pub(super) enum Refused {
 }
 
 #[cfg(any(target_os = "linux", target_os = "android"))]
-pub(super) use linux::Watch;
+pub(super) use linux::{Watch, is_remote};
 #[cfg(not(any(target_os = "linux", target_os = "android")))]
-pub(super) use none::Watch;
+pub(super) use none::{Watch, is_remote};
 
 #[cfg(any(target_os = "linux", target_os = "android"))]
 mod linux {
@@ -59,6 +59,12 @@ mod linux {
         0x786f_4256,
     ];
 
+    /// True for a file system whose changes or times may come from elsewhere, and where that cannot be told.
+    pub(in super::super) fn is_remote(root: &Path) -> bool {
+        // the field's type differs between architectures; the magic numbers have 32 bits
+        rustix::fs::statfs(root).map_or(true, |facts| REMOTE.contains(&(facts.f_type as u32)))
+    }
+
     /// An inotify queue and what its watches stand for.
     #[derive(Debug)]
     pub(in super::super) struct Watch {
@@ -69,10 +75,7 @@ mod linux {
     impl Watch {
         /// A queue without watches; none if this place cannot be watched.
         pub(in super::super) fn new(root: &Path) -> Option<Self> {
-            let kind = rustix::fs::statfs(root).ok()?.f_type;
-            // the field's type differs between architectures; the magic numbers have 32 bits
-            let kind = kind as u32;
-            if REMOTE.contains(&kind) {
+            if is_remote(root) {
                 return None;
             }
             let queue = inotify::init(CreateFlags::CLOEXEC | CreateFlags::NONBLOCK).ok()?;
@@ -155,6 +158,11 @@ mod linux {
 #[cfg(not(any(target_os = "linux", target_os = "android")))]
 mod none {
     use super::{DirId, Path, Refused, Seen};
+
+    /// What is known of file systems here does not tell.
+    pub(in super::super) fn is_remote(_root: &Path) -> bool {
+        false
+    }
 
     /// Nothing can be watched here.
     #[derive(Debug)]

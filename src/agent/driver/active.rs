@@ -4,10 +4,11 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
+use std::sync::atomic::AtomicI64;
 
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
-use tokio_util::task::AbortOnDropHandle;
+use tokio_util::task::{AbortOnDropHandle, TaskTracker};
 
 use super::{Back, Ports, Streamed};
 use crate::agent::input::StreamId;
@@ -42,6 +43,11 @@ pub(crate) struct Active {
     /// Rules that the user granted for this session.
     pub(crate) grants: super::judge::SessionGrants,
     pub(crate) questions: HashMap<crate::protocol::AskId, super::asking::Waiting>,
+    /// Calls that run since the last snapshot after a step, and when the last one ended (nanoseconds).
+    pub(crate) calls: TaskTracker,
+    pub(crate) ended: Arc<AtomicI64>,
+    /// When the calls of steps had ended whose snapshot is there.
+    pub(crate) ends: HashMap<crate::protocol::MessageId, Option<i64>>,
     /// Snapshots and differences under way.
     pub(crate) pending: usize,
     pub(crate) undone: Vec<super::undo::Undone>,
@@ -190,6 +196,9 @@ impl Active {
             output,
             grants,
             questions: HashMap::new(),
+            calls: TaskTracker::new(),
+            ended: Arc::default(),
+            ends: HashMap::new(),
             pending: 0,
             undone: stored(&values, "undone"),
             newest: None,

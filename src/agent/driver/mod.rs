@@ -28,6 +28,7 @@ mod recall;
 mod restoring;
 mod rules;
 mod sessions;
+mod settling;
 mod spending;
 mod tapes;
 mod tools;
@@ -54,8 +55,6 @@ use active::Active;
 /// what the screen draws while text streams. The first text after a silence does not wait.
 const GATHER: Duration = Duration::from_millis(32);
 
-/// How long the end waits for the snapshot after the last step.
-const SETTLE: Duration = Duration::from_secs(2);
 /// The end waits at most so long for what runs: commands get 2 s between TERM and KILL.
 const END_PATIENCE: Duration = Duration::from_secs(4);
 
@@ -77,6 +76,10 @@ pub(crate) enum Back {
     Event(Event),
     /// What a step wrote, to be kept for undo.
     Writes(crate::protocol::MessageId, Vec<crate::snapshot::FileWrite>),
+    /// When the calls of a step had ended, as far as that is known.
+    Until(crate::protocol::MessageId, Option<i64>),
+    /// It is known and kept what a step wrote.
+    Known(crate::protocol::MessageId),
     /// A snapshot or a difference has come back, all of it.
     Settled,
     /// The model asks the user something through a tool.
@@ -193,25 +196,13 @@ impl Agent {
         self.flush();
         self.input(Input::Interrupt);
         self.end_tasks().await;
-        self.wait_for_patches().await;
+        self.wait_for_patches("Ctrl-C ends without that.").await;
         self.active.close().await;
         if !self.active.family.is_child() {
             self.ports.snapshots.close();
             self.close_tools().await;
         }
         self.ports.outbox.send([Event::Closed]);
-    }
-
-    /// What the last step changed is still being found out: undo needs it, so it is waited for, but
-    /// not for ever.
-    async fn wait_for_patches(&mut self) {
-        let end = Instant::now() + SETTLE;
-        while self.active.pending > 0 {
-            match tokio::time::timeout_at(end, self.back.recv()).await {
-                Ok(Some(back)) => self.came_back(back),
-                _ => return,
-            }
-        }
     }
 
     /// Waits until nothing that was started is left: processes are killed and subagents have written
@@ -283,6 +274,8 @@ impl Agent {
             }
             Back::Event(event) => self.active.announce(&self.ports, vec![event]),
             Back::Writes(message, writes) => self.keep_writes(message, &writes),
+            Back::Until(message, until) => drop(self.active.ends.insert(message, until)),
+            Back::Known(message) => self.forget_unsettled(message),
             Back::Settled => {
                 self.active.pending = self.active.pending.saturating_sub(1);
                 self.count_changes();

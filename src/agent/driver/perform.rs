@@ -5,11 +5,9 @@ use tokio::sync::oneshot;
 use super::{Agent, Back};
 use crate::agent::effect::{Durability, Effect};
 use crate::agent::input::{Input, SnapshotTag};
-use crate::protocol::{
-    Event, Fault, FileStatus, MessageId, NoticeLevel, PartBody, PartId, PatchFile, SnapshotId,
-};
+use crate::protocol::{Event, Fault, PartBody, PartId};
 use crate::session::{AnswerEnd, Commit, Record, SummaryPatch, Sync};
-use crate::snapshot::{FileWrite, Hints, SnapshotState, Snapshots};
+use crate::snapshot::Hints;
 
 impl Agent {
     /// Performs an effect; what is known at once comes back as an input.
@@ -52,6 +50,7 @@ impl Agent {
                     unknown,
                     full: false,
                     before: matches!(tag, SnapshotTag::BeforeWrite(_)),
+                    until: None,
                 },
             ),
             Effect::Difference {
@@ -115,6 +114,7 @@ impl Agent {
             }
         }
         self.note_complete(&records);
+        self.note_unsettled(&records);
         let Some(store) = self.active.writer() else {
             self.ports.outbox.send(announce);
             return None;
@@ -207,111 +207,5 @@ impl Agent {
             drop(back.send(Back::Input(Input::Synced { part, result })));
         });
         Sync::Now(done)
-    }
-
-    fn take_snapshot(&mut self, tag: SnapshotTag, hints: Hints) -> Option<Input> {
-        let snapshots = self.ports.snapshots.clone();
-        match snapshots.state() {
-            SnapshotState::Off(_) => return Some(Input::Snapshot { tag, tree: None }),
-            SnapshotState::Starting | SnapshotState::Ready => {}
-        }
-        let back = self.active.back.clone();
-        self.active.pending += 1;
-        tokio::spawn(async move {
-            let tree = match snapshots.take(hints).await {
-                Ok(taken) => {
-                    for text in taken.notices {
-                        let level = NoticeLevel::Info;
-                        drop(back.send(Back::Event(Event::Notice { level, text })));
-                    }
-                    if let SnapshotTag::End(message) = tag
-                        && !taken.aside.is_empty()
-                    {
-                        drop(back.send(Back::Writes(message, taken.aside)));
-                    }
-                    Some(taken.tree)
-                }
-                Err(error) => {
-                    tracing::warn!(%error, "no snapshot");
-                    None
-                }
-            };
-            drop(back.send(Back::Input(Input::Snapshot { tag, tree })));
-            drop(back.send(Back::Settled));
-        });
-        None
-    }
-
-    /// What a step changed: its files with counts for the transcript, its writes for undo. Where the
-    /// tools say what they wrote, only that is theirs.
-    fn find_difference(
-        &mut self,
-        message: MessageId,
-        from: SnapshotId,
-        to: SnapshotId,
-        wrote: Option<Vec<std::path::PathBuf>>,
-    ) {
-        let snapshots = self.ports.snapshots.clone();
-        let root = self.ports.worktree.clone();
-        let back = self.active.back.clone();
-        self.active.pending += 1;
-        tokio::spawn(async move {
-            let own = |path: &str| {
-                wrote
-                    .as_ref()
-                    .is_none_or(|paths| paths.iter().any(|p| *p == root.join(path)))
-            };
-            if let Some((writes, files)) = difference(&snapshots, (&from, &to), own).await {
-                drop(back.send(Back::Writes(message, writes)));
-                drop(back.send(Back::Input(Input::Patch {
-                    message,
-                    from,
-                    to,
-                    files,
-                })));
-            }
-            drop(back.send(Back::Settled));
-        });
-    }
-}
-
-/// The writes of an interval and their line counts, for the paths that are ours; none if there are
-/// none.
-async fn difference(
-    snapshots: &Snapshots,
-    (from, to): (&SnapshotId, &SnapshotId),
-    own: impl Fn(&str) -> bool,
-) -> Option<(Vec<FileWrite>, Vec<PatchFile>)> {
-    let mut writes = match snapshots.writes(from, to).await {
-        Ok(writes) => writes,
-        Err(error) => {
-            tracing::warn!(%error, "what the step wrote is not known: it cannot be undone");
-            return None;
-        }
-    };
-    writes.retain(|w| own(&w.path));
-    if writes.is_empty() {
-        return None;
-    }
-    let mut files = snapshots.counts(from, to).await.unwrap_or_else(|error| {
-        tracing::warn!(%error, "no line counts");
-        writes.iter().map(uncounted).collect()
-    });
-    files.retain(|f| own(&f.path));
-    Some((writes, files))
-}
-
-/// A file of a patch whose lines could not be counted.
-fn uncounted(write: &FileWrite) -> PatchFile {
-    let status = match (&write.before, &write.after) {
-        (None, _) => FileStatus::Added,
-        (_, None) => FileStatus::Deleted,
-        _ => FileStatus::Modified,
-    };
-    PatchFile {
-        path: write.path.clone(),
-        added: 0,
-        removed: 0,
-        status,
     }
 }

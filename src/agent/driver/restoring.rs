@@ -8,9 +8,12 @@ use serde_json::Value;
 
 use super::Agent;
 use super::undo::{Way, first_line};
-use crate::context::Conversation;
-use crate::protocol::{Destination, Event, MessageId, NoticeLevel, Part, PartBody, ToolState};
-use crate::snapshot::{FileWrite, Restored, SnapshotState};
+use crate::agent::turn::unsettled_of;
+use crate::context::{Conversation, Entry};
+use crate::protocol::{
+    Destination, Event, MessageId, NoticeLevel, Part, PartBody, SnapshotId, ToolState,
+};
+use crate::snapshot::{FileWrite, Hints, Restored, SnapshotState};
 
 /// Files named where more are meant.
 const NAMED: usize = 5;
@@ -82,7 +85,7 @@ impl Agent {
         match self.restore(writes, true).await {
             Ok(restored) => {
                 let preview = Event::UndoPreview {
-                    note: self.left_alone(None, &HashSet::new()),
+                    note: self.left_alone(None, &HashSet::new()).await,
                     to: Destination::Redo,
                     prompt,
                     files: restored.files,
@@ -98,7 +101,7 @@ impl Agent {
 
     /// What a preview must not keep to itself: tools wrote files, from this message on, of which no snapshot
     /// knows what they were (too large ones), or there are no snapshots at all.
-    pub(super) fn left_alone(
+    pub(super) async fn left_alone(
         &self,
         from: Option<MessageId>,
         known: &HashSet<String>,
@@ -107,6 +110,48 @@ impl Agent {
             return Some(format!("Files stay as they are. {reason}"));
         }
         let from = from?;
+        let notes = [
+            self.changed_meanwhile(from, known).await,
+            self.not_found_out(from),
+            self.not_kept(from, known),
+        ];
+        let notes: Vec<String> = notes.into_iter().flatten().collect();
+        (!notes.is_empty()).then(|| notes.join(" "))
+    }
+
+    /// What changed after a step that left a command running: whose changes they are cannot be told.
+    async fn changed_meanwhile(&self, from: MessageId, known: &HashSet<String>) -> Option<String> {
+        let entries = self.active.turn.conversation().entries();
+        let (job, since) = entries
+            .iter()
+            .filter(|e| e.message.id >= from)
+            .find_map(|e| Some((e.parts.iter().find_map(job_of)?, end_of(e)?)))?;
+        let hints = Hints::unknown();
+        let now = self.ports.snapshots.take(hints).await.ok()?;
+        let changed = self.ports.snapshots.counts(&since, &now.tree).await.ok()?;
+        let others = changed.iter().map(|file| file.path.as_str());
+        let others: Vec<&str> = others.filter(|path| !known.contains(*path)).collect();
+        let named = named(&others)?;
+        Some(format!(
+            "Changed since {job} was started in the background, by it or by somebody else, so left as they \
+             are: {named}."
+        ))
+    }
+
+    /// A step of which it could not be found out what it wrote.
+    fn not_found_out(&self, from: MessageId) -> Option<String> {
+        let entries = self.active.turn.conversation().entries();
+        let mut steps = entries.iter().filter(|e| e.message.id >= from);
+        let missing = |e: &Entry| self.active.values.contains_key(&unsettled_of(e.message.id));
+        steps.any(missing).then(|| {
+            "What a command of this turn changed could not be found out, so it is left as it is; /diff \
+             shows what differs."
+                .to_owned()
+        })
+    }
+
+    /// Files that tools wrote and no snapshot holds.
+    fn not_kept(&self, from: MessageId, known: &HashSet<String>) -> Option<String> {
         let entries = self.active.turn.conversation().entries();
         let mut paths: Vec<&str> = entries
             .iter()
@@ -117,20 +162,39 @@ impl Agent {
             .collect();
         paths.sort_unstable();
         paths.dedup();
-        if paths.is_empty() {
-            return None;
-        }
-        let more = match paths.len().saturating_sub(NAMED) {
-            0 => String::new(),
-            n => format!(" and {n} more"),
-        };
-        paths.truncate(NAMED);
+        let named = named(&paths)?;
         Some(format!(
             "Not in snapshots (too large, or dunlin was killed before it kept them), so left as they are: \
-             {}{more}.",
-            paths.join(", ")
+             {named}."
         ))
     }
+}
+
+/// The first names of a list and how many more there are; none of an empty one.
+fn named(paths: &[&str]) -> Option<String> {
+    let shown = paths.get(..NAMED.min(paths.len()))?.join(", ");
+    match paths.len().saturating_sub(NAMED) {
+        _ if paths.is_empty() => None,
+        0 => Some(shown),
+        more => Some(format!("{shown} and {more} more")),
+    }
+}
+
+/// The job that a command goes on as, or what it left running.
+fn job_of(part: &Part) -> Option<String> {
+    let PartBody::Tool(tool) = &part.body else {
+        return None;
+    };
+    let job = tool.state.metadata()?.get("job")?.as_str()?;
+    (tool.tool == "bash").then(|| job.to_owned())
+}
+
+/// The worktree at the end of a step.
+fn end_of(entry: &Entry) -> Option<SnapshotId> {
+    entry.parts.iter().find_map(|part| match &part.body {
+        PartBody::StepFinish { snapshot, .. } => snapshot.clone(),
+        _ => None,
+    })
 }
 
 /// The files that a call has written.

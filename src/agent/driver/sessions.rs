@@ -168,6 +168,7 @@ impl Agent {
         self.active.writable = opened.writable;
         self.active.reading = Reading::of(&opened, foreign);
         self.active.attach(&self.ports, opened.store);
+        let unsettled = self.unsettled(opened.alive);
         // The session is announced before what mends it: front ends know nothing of it until then.
         let (cut, mending) = if opened.writable {
             self.active.turn.recover(self.ports.now())
@@ -189,6 +190,9 @@ impl Agent {
             self.notice(NoticeLevel::Warning, &text);
         }
         self.tell_cut_journey();
+        if opened.writable {
+            self.make_up_for(unsettled);
+        }
         Ok(())
     }
 
@@ -228,16 +232,23 @@ impl Agent {
     ) {
         self.input(crate::agent::Input::Interrupt);
         self.close_questions();
-        self.active.close().await;
+        self.leave().await;
         let senders = (self.active.stream_sender.clone(), self.active.back.clone());
         self.active = Active::build(&self.ports, info, conversation, values, senders);
+    }
+
+    /// Closes the session that is open; what its last step changed is known before.
+    async fn leave(&mut self) {
+        self.active.cancel_tools();
+        self.wait_for_patches("").await;
+        self.active.close().await;
     }
 
     /// A new session in place of the one that is open.
     pub(super) async fn new_session(&mut self) {
         self.input(crate::agent::Input::Interrupt);
         self.close_questions();
-        self.active.close().await;
+        self.leave().await;
         let (streams, back) = (self.active.stream_sender.clone(), self.active.back.clone());
         let kept = self.active.turn.info().clone();
         self.active = Active::fresh(&self.ports, streams, back);

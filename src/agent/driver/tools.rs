@@ -1,17 +1,21 @@
 //! Running calls: each in a task of its own, with a token that kills it and a channel that reports.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use serde_json::Value;
 use tokio::sync::watch;
+use tokio::task::{JoinError, JoinHandle};
 use tokio_util::sync::CancellationToken;
 
 use super::asking::ToolQuestions;
+use super::settling::{ALIVE_EVERY, clock};
 use super::{Agent, Back};
 use crate::agent::input::Input;
 use crate::protocol::{BlobRef, FileSource, PartId};
-use crate::session::Blobs;
+use crate::session::{Blobs, SessionStore};
+use crate::tools::blocking::Blocking;
 use crate::tools::output::OutputStore;
 use crate::tools::{BlobSink, Failure, ProgressUpdate, Tool, ToolContext};
 
@@ -66,9 +70,16 @@ impl Agent {
         let (output, name) = (Arc::clone(&self.active.output), name.to_owned());
         let back = self.active.back.clone();
         tokio::spawn(forward(part, updates, Arc::clone(&output), back.clone()));
+        let (runs, ended) = (self.active.calls.token(), Arc::clone(&self.active.ended));
+        let store = self.active.writer().cloned();
+        let blocking = self.ports.blocking.clone();
         self.tasks.spawn(async move {
             // A panic in a tool is that call's failure and nobody else's.
-            let mut result = match tokio::spawn(tool.run(input, context)).await {
+            let mut running = tokio::spawn(tool.run(input, context));
+            let result = alive(&mut running, store, &blocking).await;
+            ended.fetch_max(clock(), Ordering::SeqCst);
+            drop(runs);
+            let mut result = match result {
                 Ok(result) => result,
                 Err(error) => Err(Failure::new(format!(
                     "The tool failed in a way that it should not: {error}. Try another way."
@@ -79,6 +90,26 @@ impl Agent {
             drop(back.send(Back::Input(Input::ToolEnded { part, result })));
         });
         None
+    }
+}
+
+/// Waits for a call. Meanwhile the session says that it is alive: should the process be killed, it is known
+/// until when what the command wrote was the command's.
+async fn alive<T>(
+    running: &mut JoinHandle<T>,
+    store: Option<SessionStore>,
+    blocking: &Blocking,
+) -> Result<T, JoinError> {
+    loop {
+        match tokio::time::timeout(ALIVE_EVERY, &mut *running).await {
+            Ok(ended) => return ended,
+            Err(_still) => {
+                if let Some(store) = store.clone() {
+                    let blocking = blocking.clone();
+                    tokio::spawn(async move { blocking.run(move || store.touch()).await });
+                }
+            }
+        }
     }
 }
 

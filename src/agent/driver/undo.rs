@@ -12,6 +12,7 @@ use serde_json::Value;
 
 use super::Agent;
 use super::branch::{self, Parents, Tip};
+use crate::agent::turn::unsettled_of;
 use crate::context::{Conversation, Entry};
 use crate::protocol::{Destination, Event, Message, MessageId, NoticeLevel, Part};
 use crate::session::{Commit, Record, Sync};
@@ -59,6 +60,9 @@ pub(super) struct Way {
 impl Agent {
     /// Keeps what a step wrote, beside what is known of it: the attribution that undo works by.
     pub(super) fn keep_writes(&mut self, message: MessageId, writes: &[FileWrite]) {
+        if writes.is_empty() {
+            return;
+        }
         let name = writes_of(message);
         let mut all = writes_in(&self.active.values, message);
         all.extend_from_slice(writes);
@@ -67,6 +71,21 @@ impl Agent {
         };
         self.active.values.insert(name.clone(), value.clone());
         if let Some(store) = self.active.writer() {
+            store.commit(Commit::written(
+                vec![Record::Value { name, value }],
+                Vec::new(),
+            ));
+        }
+    }
+
+    /// It is known and kept what a step wrote.
+    pub(super) fn forget_unsettled(&mut self, message: MessageId) {
+        let name = unsettled_of(message);
+        if self.active.values.remove(&name).is_none() {
+            return;
+        }
+        if let Some(store) = self.active.writer() {
+            let value = Value::Null;
             store.commit(Commit::written(
                 vec![Record::Value { name, value }],
                 Vec::new(),
@@ -164,6 +183,7 @@ impl Agent {
         if self.must_stay() {
             return;
         }
+        self.wait_for_patches("").await;
         let Some(way) = self.way(journey.to).await else {
             return;
         };
@@ -186,10 +206,13 @@ impl Agent {
         };
         if !journey.confirmed {
             let prompt = first_line(&journey.prompt);
+            let note = if journey.files {
+                self.left_alone(way.leaves, &known).await
+            } else {
+                None
+            };
             let preview = Event::UndoPreview {
-                note: self
-                    .left_alone(way.leaves, &known)
-                    .filter(|_| journey.files),
+                note,
                 to: journey.destination,
                 prompt,
                 files: restored.files,

@@ -331,21 +331,22 @@ impl Turn {
         };
         let (tool, input, title) = (call.tool.clone(), call.input.clone(), call.title.clone());
         let writes = call.writes.clone();
-        self.update_part(part, |p| {
-            set_running(p, &title, now);
-        });
-        if can_write {
-            self.set_stage(part, Stage::Syncing);
-            self.barrier(part);
-        } else {
-            self.set_stage(part, Stage::Running);
-            self.effects.push(Effect::Run { part, tool, input });
-        }
         if let State::Step(step) = &mut self.state
             && can_write
         {
             step.wrote_unknown |= writes.is_empty();
             step.wrote.extend(writes);
+        }
+        self.update_part(part, |p| {
+            set_running(p, &title, now);
+        });
+        if can_write {
+            self.note_unsettled();
+            self.set_stage(part, Stage::Syncing);
+            self.barrier(part);
+        } else {
+            self.set_stage(part, Stage::Running);
+            self.effects.push(Effect::Run { part, tool, input });
         }
     }
 

@@ -24,6 +24,7 @@ mod tool_state;
 mod writes;
 
 pub use rules::FolderRules;
+pub use step::{UNSETTLED, Unsettled, unsettled_of};
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -150,6 +151,8 @@ pub struct Turn {
     last_writes: VecDeque<step::StepWrites>,
     effects: Vec<Effect>,
     last_status: Millis,
+    /// When it was said last that the store refused something.
+    refused: Option<Millis>,
 }
 
 impl Turn {
@@ -198,6 +201,7 @@ impl Turn {
             last_writes: VecDeque::new(),
             effects: Vec::new(),
             last_status: 0,
+            refused: None,
         };
         let folding = turn.setup.context.prune_fold;
         turn.conversation.set_folding(folding);

@@ -10,6 +10,9 @@ use super::{State, Turn};
 use crate::protocol::{Event, Fault, FaultKind, Millis, PartBody, PartId, ToolState, TurnEnd};
 use crate::tools::{Failure, ProgressUpdate, Success};
 
+/// What the store refuses after the turn is over, because it refused what came before, is not said, in ms.
+const SAID_LATELY: Millis = 5_000;
+
 impl Turn {
     /// A running call reports: shown, never stored.
     pub(super) fn progress(&mut self, part: PartId, update: &ProgressUpdate) {
@@ -131,11 +134,17 @@ impl Turn {
         }
     }
 
-    /// The store could not accept something: calls that can write must not run on.
+    /// The store could not accept something: calls that can write must not run on. What a full disk refuses
+    /// comes in heaps; it is said once.
     pub(super) fn store_failed(&mut self, now: Millis, fault: Fault) {
         debug_assert_eq!(fault.kind, FaultKind::Storage);
-        self.announce(Event::Error { error: fault });
-        if self.running.is_some() {
+        let runs = self.running.is_some();
+        let again = self.refused.is_some_and(|at| now - at < SAID_LATELY);
+        if runs || !again {
+            self.refused = Some(now);
+            self.announce(Event::Error { error: fault });
+        }
+        if runs {
             self.cut(now);
             self.end_turn(now, TurnEnd::Error);
         }

@@ -382,6 +382,23 @@ impl Turn {
         }
     }
 
+    /// A tool that can write begins: where the step's writes are counted from is kept until they are known,
+    /// so that they can be found out after a crash too.
+    pub(super) fn note_unsettled(&mut self) {
+        let State::Step(step) = &self.state else {
+            return;
+        };
+        if let Some((from, _)) = &step.before {
+            let unsettled = Unsettled {
+                from: from.clone(),
+                wrote: step.wrote.clone(),
+                unknown: step.wrote_unknown,
+            };
+            let name = unsettled_of(step.message);
+            self.write_value(&name, &unsettled);
+        }
+    }
+
     /// The tree after a step is known: kept with the step's end, and the difference is asked for.
     fn step_end_known(&mut self, message: MessageId, tree: Option<SnapshotId>) {
         let Some(at) = self.last_writes.iter().position(|w| w.message == message) else {
@@ -415,6 +432,8 @@ impl Turn {
                 to,
                 wrote,
             });
+        } else {
+            self.write_value(&unsettled_of(message), &serde_json::Value::Null);
         }
     }
 
@@ -439,6 +458,26 @@ impl Turn {
             _ => 0,
         }
     }
+}
+
+/// Begins the names of the session values that say of which steps it is not known yet what they wrote.
+pub const UNSETTLED: &str = "unsettled/";
+
+/// Name of such a value.
+pub fn unsettled_of(message: MessageId) -> String {
+    format!("{UNSETTLED}{message}")
+}
+
+/// A step of which it is not known yet what it wrote.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct Unsettled {
+    /// The tree before anything was written.
+    pub from: SnapshotId,
+    /// The files that tools named.
+    #[serde(default)]
+    pub wrote: Vec<PathBuf>,
+    /// True if a tool ran that cannot say what it writes (`bash`).
+    pub unknown: bool,
 }
 
 /// What is remembered of a finished step until the snapshot after it is there.

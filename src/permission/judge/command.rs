@@ -90,10 +90,7 @@ impl Judge {
         if let Some(rule) = ask {
             return Said::Ask(format!("`{shown}`: {} asks.", rule.named()));
         }
-        let protected = effects
-            .writes
-            .iter()
-            .any(|t| t.paths.iter().any(|p| self.place.is_protected(p)) && !effects.read_only);
+        let protected = self.protects(act);
         let allowed = self
             .ruling(&[tool, "bash"], &|p| {
                 !own.is_empty() && matches_command(p, own)
@@ -109,8 +106,20 @@ impl Judge {
         self.ordinary(act, shown, allowed)
     }
 
+    /// True if the command changes what git or dunlin will run.
+    pub(super) fn protects(&self, act: &Act) -> bool {
+        let effects = &act.effects;
+        let mut written = effects.writes.iter().flat_map(|t| &t.paths);
+        !effects.read_only && written.any(|p| self.place.is_protected(p))
+    }
+
     /// What no wide rule and no mode covers outside the sandbox.
-    fn special(&self, act: &Act, allowed: Option<&Word>, protected: bool) -> Option<String> {
+    pub(super) fn special(
+        &self,
+        act: &Act,
+        allowed: Option<&Word>,
+        protected: bool,
+    ) -> Option<String> {
         let effects = &act.effects;
         if let Some(unclear) = &effects.unclear {
             return Some(format!("can't be judged: {unclear}"));
@@ -129,7 +138,7 @@ impl Judge {
                 rule.pattern.split(' ').any(|word| {
                     word.starts_with(['/', '~', '.'])
                         && !is_general(word)
-                        && pattern::glob(word, &target.typed)
+                        && pattern::glob(word, unquoted(&target.typed))
                 })
             })
         };
@@ -218,4 +227,16 @@ impl Judge {
                 ruling.deny.map(|rule| refused(&format!("`{form}`"), &rule))
             })
     }
+}
+
+/// What stands in quotes, if all of a word does and nothing in it means anything to the shell: rules know no
+/// quotes.
+fn unquoted(typed: &str) -> &str {
+    let inner = ['"', '\'']
+        .iter()
+        .find_map(|quote| typed.strip_prefix(*quote)?.strip_suffix(*quote));
+    let special = ['"', '\'', '\\', '$', '`', '*', '?', '['];
+    inner
+        .filter(|text| !text.contains(special))
+        .unwrap_or(typed)
 }

@@ -1,6 +1,7 @@
 //! What the user is shown of a command line that is asked about, and why a wide answer is withheld.
 
 use super::Judge;
+use super::rules::Word;
 use crate::permission::effect::{Act, Target};
 use crate::permission::hidden;
 use crate::permission::pattern;
@@ -18,7 +19,14 @@ impl Judge {
         let withheld = withheld(command, script, acts, problems);
         let simple = script.commands.iter().find(|c| !c.words.is_empty());
         let pattern = if withheld.is_empty() {
-            simple.and_then(|c| pattern::suggest(&c.words))
+            simple.and_then(|c| {
+                let wide = pattern::suggest(&c.words)?;
+                if self.covers(&wide, acts) {
+                    Some(wide)
+                } else {
+                    pattern::exactly(&c.words)
+                }
+            })
         } else {
             None
         };
@@ -39,6 +47,17 @@ impl Judge {
                     .iter()
                     .any(|a| !a.effects.dangers.is_empty() || a.effects.pipes_into_shell),
         }
+    }
+
+    /// True if a rule that allows this pattern would let the command pass.
+    fn covers(&self, pattern: &str, acts: &[Act]) -> bool {
+        let rule = Word {
+            owner: String::new(),
+            tool: "bash".to_owned(),
+            pattern: pattern.to_owned(),
+        };
+        let asks = |act: &Act| self.special(act, Some(&rule), self.protects(act)).is_some();
+        pattern::is_exact(pattern) || !acts.iter().any(asks)
     }
 
     /// What was derived, the most important first, each once.

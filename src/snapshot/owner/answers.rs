@@ -3,7 +3,7 @@
 //! Reads the store and what the owner remembers; takes no snapshot and touches no file.
 
 use super::super::record::{FileWrite, SnapshotError};
-use super::super::state::Node;
+use super::super::state::{FileNode, Node};
 use super::super::tree::{self, Blob, Change, Id};
 use super::super::{diff, head, path};
 use super::{Owner, snapshot_id, tree_id};
@@ -23,7 +23,11 @@ impl Owner {
         to: &SnapshotId,
     ) -> Result<Vec<PatchFile>, SnapshotError> {
         let changes = self.changes(from, to)?;
-        changes.iter().map(|c| diff::count(&self.repo, c)).collect()
+        let count = |c| {
+            self.signs.beat();
+            diff::count(&self.repo, c)
+        };
+        changes.iter().map(count).collect()
     }
 
     /// Changed places per changed file.
@@ -77,12 +81,15 @@ impl Owner {
         Ok(head::tree(git, &self.repo)?.map(snapshot_id))
     }
 
-    /// What an interval wrote. Files that only came into view or went out of it are left out.
+    /// What an interval wrote. Files that only came into view or went out of it are left out; of those that
+    /// were changed after `until` it is not known what the interval left.
     pub(in crate::snapshot) fn writes(
         &self,
         from: &SnapshotId,
         to: &SnapshotId,
+        until: Option<i64>,
     ) -> Result<Vec<FileWrite>, SnapshotError> {
+        let until = until.filter(|_| self.worktree.has_own_times());
         let changes = self.changes(from, to)?;
         let written = changes.into_iter().filter(|c| match (c.before, c.after) {
             (None, Some(after)) => self.revealed.get(&c.path) != Some(&after),
@@ -91,6 +98,7 @@ impl Owner {
         });
         Ok(written
             .map(|c| FileWrite {
+                unsure: until.is_some_and(|until| self.changed_after(&c, until)),
                 path: path::to_text(&c.path),
                 before: c
                     .before
@@ -103,6 +111,16 @@ impl Owner {
             .collect())
     }
 
+    /// True if the file became what it is after this moment. When a file went away is not known.
+    fn changed_after(&self, change: &Change, moment: i64) -> bool {
+        let Some(after) = change.after else {
+            return false;
+        };
+        let noted = self.times.get(&(change.path.clone(), after)).copied();
+        let at = noted.or_else(|| self.known(&change.path, after).map(|file| file.stat.ctime));
+        at.is_some_and(|at| at > moment)
+    }
+
     /// Permission bits of a file that was there before the last looks.
     fn bits_before(&self, path: &[u8], blob: Blob) -> Option<u32> {
         let (known, bits) = self.bits.get(path)?;
@@ -111,9 +129,14 @@ impl Owner {
 
     /// Permission bits of a file as the newest snapshot has it.
     fn bits_now(&self, path: &[u8], blob: Blob) -> Option<u32> {
+        self.known(path, blob).map(|file| file.stat.bits())
+    }
+
+    /// A file of the newest snapshot, if it has this content.
+    pub(super) fn known(&self, path: &[u8], blob: Blob) -> Option<&FileNode> {
         let (dir, name) = self.worktree.dirs.walk(path);
         match self.worktree.dirs.get(dir, name)? {
-            Node::File(file) if file.blob() == blob => Some(file.stat.bits()),
+            Node::File(file) if file.blob() == blob => Some(file),
             _ => None,
         }
     }

@@ -1,10 +1,12 @@
 //! The agent end to end: subagents, budgets, the queue, interrupts and crashes, with the real binary
 //! and the scripted provider.
 
+mod attribution;
 mod budgets;
 mod crash;
 mod crash_all;
 mod families;
+mod full;
 mod grants;
 mod interrupt;
 mod limits;

@@ -549,3 +549,78 @@ fn a_filter_that_keeps_the_length_does_not_put_the_stored_form_into_the_file() {
     assert_eq!(told(&undone).len(), 1);
     assert_eq!(world.read("x.u").as_deref(), Some("hello\n"));
 }
+
+/// Nanoseconds since the epoch.
+fn clock() -> i64 {
+    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+    i64::try_from(since.unwrap().as_nanos()).unwrap()
+}
+
+/// Writes a file until its time is after this moment: the system's clock for files has steps of milliseconds.
+fn write_after(world: &World, moment: i64, path: &str, text: &str) {
+    use std::os::unix::fs::MetadataExt as _;
+    loop {
+        world.write(path, text);
+        let facts = fs::metadata(world.path(path)).unwrap();
+        if facts.ctime() * 1_000_000_000 + facts.ctime_nsec() > moment {
+            return;
+        }
+    }
+}
+
+#[test]
+fn what_was_written_after_the_tool_had_ended_is_left_alone_and_listed() {
+    for mut world in [World::git(), World::git().unwatched(), World::plain()] {
+        world.open();
+        world.write("shared", "1\n");
+        world.write("theirs", "1\n");
+        let from = world.after_command().tree;
+        world.sh("echo agent >> shared; echo agent > own; echo agent > README.md");
+        let ended = clock();
+        write_after(&world, ended, "shared", "user\n1\nagent\n");
+        write_after(&world, ended, "theirs", "user\n");
+        write_after(&world, ended, "new", "user\n");
+        // however late it is looked at
+        let to = world.after_command().tree;
+        write_after(&world, ended, "later", "user\n");
+        world.after_command();
+        let snapshots = world.handle();
+        let writes = world.wait(snapshots.writes_until(&from, &to, Some(ended)));
+        let writes = writes.unwrap();
+        let undone = world.restore(&writes, false);
+        let left = "changed right after the tool had ended";
+        assert!(
+            told(&undone).contains(&"own: removed".to_owned()),
+            "{:?}",
+            told(&undone)
+        );
+        for path in ["shared", "theirs", "new"] {
+            let line = format!("! {path}: {left}");
+            assert!(told(&undone).contains(&line), "{:?}", told(&undone));
+        }
+        assert_eq!(world.read("shared").as_deref(), Some("user\n1\nagent\n"));
+        assert_eq!(world.read("theirs").as_deref(), Some("user\n"));
+        assert_eq!(world.read("new").as_deref(), Some("user\n"));
+        assert_eq!(world.read("own"), None);
+    }
+}
+
+#[test]
+fn a_write_of_which_is_not_known_what_it_left_does_not_hinder_the_undo_of_a_later_one() {
+    let world = opened();
+    world.write("f", "1\n");
+    let from = world.after_command().tree;
+    let ended = clock();
+    write_after(&world, ended, "f", "2\n");
+    let to = world.after_command().tree;
+    let mut writes = world
+        .wait(world.handle().writes_until(&from, &to, Some(ended)))
+        .unwrap();
+    writes.extend(world.tool("echo 3 >> f; echo 3 > g"));
+    let undone = world.restore(&writes, false);
+    assert_eq!(told(&undone), ["f: restored", "g: removed"]);
+    assert_eq!(world.read("f").as_deref(), Some("2\n"));
+    let stored = serde_json::to_string(&writes).unwrap();
+    let read: Vec<FileWrite> = serde_json::from_str(&stored).unwrap();
+    assert_eq!(read, writes);
+}

@@ -179,6 +179,11 @@ impl World {
         self.runtime.block_on(future)
     }
 
+    /// What `open` gave.
+    pub(super) fn handle(&self) -> &Snapshots {
+        self.snapshots()
+    }
+
     fn snapshots(&self) -> &Snapshots {
         self.snapshots.as_ref().expect("open() comes first")
     }
