@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 
 use super::{Difference, Report};
 use crate::context::Entry;
+use crate::protocol::tool::INTERRUPTED_OUTPUT;
 use crate::protocol::{Finish, Message, Part, PartBody};
 
 /// Characters shown before a difference.
@@ -83,6 +84,14 @@ fn comparable(body: &PartBody, crashed: bool) -> Value {
     {
         state.remove("title");
         state.remove("metadata");
+        // What a command had printed when it was cut came from the command, which is not run again.
+        if let Some(error) = state.get_mut("error")
+            && error
+                .as_str()
+                .is_some_and(|e| e.ends_with(INTERRUPTED_OUTPUT))
+        {
+            *error = json!(INTERRUPTED_OUTPUT);
+        }
     }
     if value["call"].as_str().is_some_and(is_made_up) {
         value["call"] = json!("");
