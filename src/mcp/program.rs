@@ -11,6 +11,7 @@ use std::time::Duration;
 
 use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::process::{Child, ChildStdin, ChildStdout, Command};
+use tokio::task::JoinHandle;
 
 use crate::tools::bash::Environment;
 
@@ -57,6 +58,8 @@ impl Said {
 #[derive(Debug)]
 pub(super) struct Program {
     child: Child,
+    /// Reads its standard error until the end.
+    listening: JoinHandle<()>,
 }
 
 impl Program {
@@ -96,8 +99,8 @@ impl Program {
         let (Some(output), Some(input), Some(errors)) = pipes else {
             return Err(format!("{command} has no pipes."));
         };
-        tokio::spawn(listen(errors, said.clone()));
-        Ok((Self { child }, output, input))
+        let listening = tokio::spawn(listen(errors, said.clone()));
+        Ok((Self { child, listening }, output, input))
     }
 
     /// Waits for its end, then asks its group to end, then ends it. Its input is closed by then.
@@ -117,6 +120,10 @@ impl Program {
     pub(super) async fn ended(&mut self) -> Option<String> {
         let ended = tokio::time::timeout(LAST_MOMENT, self.child.wait()).await;
         let status = ended.ok()?.ok()?;
+        // Its last words count; a child of its own may keep the pipe open.
+        if !self.listening.is_finished() {
+            drop(tokio::time::timeout(LAST_MOMENT, &mut self.listening).await);
+        }
         Some(match status.code() {
             Some(code) => format!("it ended with exit code {code}"),
             None => "it was ended by a signal".to_owned(),
