@@ -121,6 +121,7 @@ fn redo_leads_back_to_the_branch_one_came_from() {
     terminal.send("\r");
     until("one", || world.read("f.txt") == "one\n");
     until("no second file", || !exists(&world, "only-two"));
+    terminal.shows_no("Done: write two.");
     terminal.send("\x15");
     say(&mut terminal, "write three", "Done: write three.");
     // Something was said since: what was undone is a branch now, and redo has nothing.

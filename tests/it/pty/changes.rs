@@ -158,6 +158,9 @@ fn an_undo_takes_back_what_tools_wrote_to_files_that_git_does_not_track() {
             && gone("made.env")
             && gone("new.env")
     });
+    // the prompt is back where it was written
+    terminal.shows_no("All four are written.");
     terminal.send("\x15");
+    terminal.shows("Ask, or describe");
     quit(&mut terminal);
 }
