@@ -7,6 +7,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 use tokio_util::task::AbortOnDropHandle;
 
@@ -16,6 +17,9 @@ use crate::agent::input::StreamId;
 use crate::protocol::outside::{ServerState, ToolServer};
 use crate::protocol::{Event, NoticeLevel};
 use crate::tools::Outside;
+
+/// A wait for servers that lasts longer than this is told.
+const SILENCE: Duration = Duration::from_secs(1);
 
 /// What the driver remembers of the servers.
 #[derive(Debug, Default)]
@@ -78,7 +82,13 @@ impl Agent {
         }
         let (back, purpose) = (self.active.back.clone(), purpose.clone());
         let task = tokio::spawn(async move {
-            started(outside.as_ref()).await;
+            let wait = started(outside.as_ref());
+            let mut wait = std::pin::pin!(wait);
+            if tokio::time::timeout(SILENCE, &mut wait).await.is_err() {
+                let (level, text) = (NoticeLevel::Info, waits_for(&outside.servers()));
+                drop(back.send(Back::Event(Event::Notice { level, text })));
+                wait.await;
+            }
             drop(back.send(Back::Ask(stream, Box::new(purpose))));
         });
         // an interrupt drops it, as it drops a stream
@@ -138,6 +148,17 @@ impl Seen {
         };
         Some(Event::Notice { level, text })
     }
+}
+
+/// `The request waits for the MCP servers docs, files.`
+fn waits_for(servers: &[ToolServer]) -> String {
+    let starting = servers.iter().filter(|s| s.state == ServerState::Starting);
+    let names: Vec<&str> = starting.map(|s| s.name.as_str()).collect();
+    let many = if names.len() == 1 { "" } else { "s" };
+    format!(
+        "The request waits for the MCP server{many} {}.",
+        names.join(", ")
+    )
 }
 
 /// Waits until no server is being started for the first time.

@@ -132,8 +132,38 @@ fn the_screen_lists_servers_asks_with_the_arguments_and_ends_them() {
     pty.shows("\"a\": 1");
     pty.answer("y");
     pty.shows("done");
-    pty.send("\x04");
-    pty.send("\x04");
-    pty.ends();
+    quit(&mut pty);
     until("the server's end", || !lives(&world));
+}
+
+fn quit(pty: &mut Pty) {
+    pty.shows_no("esc interrupt");
+    pty.send("\x03");
+    pty.shows("Once more to quit.");
+    pty.send("\x03");
+    assert_eq!(pty.ends(), 0);
+}
+
+#[test]
+fn a_request_that_waits_for_a_slow_server_says_so_and_esc_stops_the_wait() {
+    let world = world(&calls());
+    let slow = format!("until [ -e ready ]; do sleep 0.05; done\n{SERVER}");
+    std::fs::write(world.root().join("server.sh"), slow).expect("a server");
+    let model = world.model();
+    let mut pty = Pty::start(&world, &["--model", &model], (40, 120));
+    pty.shows("1 MCP");
+    pty.send("go\r");
+    pty.shows("The request waits for the MCP server sums.");
+    pty.send("\x1b");
+    pty.shows_no("esc interrupt");
+    world.write("ready", "");
+    pty.send("/mcp\r");
+    pty.shows("sums   ready, 1 tool");
+    pty.send("\x1b[27u");
+    pty.shows_no("sums   ready");
+    pty.send("again\r");
+    pty.shows("Use this tool");
+    pty.answer("y");
+    pty.shows("done");
+    quit(&mut pty);
 }

@@ -71,27 +71,10 @@ fn ctrl_c_stops_the_turn_and_then_ends() {
 #[test]
 fn what_is_piped_in_is_worked_off_line_by_line() {
     let world = asks();
-    let model = world.model();
-    let mut child = world
-        .command(&["--plain", "--model", &model])
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .expect("dunlin runs");
-    let mut input = child.stdin.take().expect("a pipe");
-    input
-        .write_all(b"go\nn use the Makefile\n")
-        .expect("a reader");
-    drop(input);
-    let ran = ran(child.wait_with_output().expect("an end")).code(0);
-    assert!(
-        ran.stdout.contains("Question: Run this command"),
-        "{}",
-        ran.stdout
-    );
+    let said = piped(&world, "ask", &[], "go\nn use the Makefile\n");
+    assert!(said.contains("Question: Run this command"), "{said}");
     assert!(!world.worktree().join("made").exists());
-    assert!(!ran.stdout.contains('\u{1b}'));
+    assert!(!said.contains('\u{1b}'));
     let said = world
         .run(&["sessions", "export", "--format", "json", &world.newest()])
         .code(0);
@@ -187,17 +170,10 @@ fn cost_pins_status_and_sessions_are_told_in_lines() {
     assert_plain(&terminal);
 }
 
-/// Runs `--plain` over pipes with these lines and gives what it printed.
-fn piped(world: &World, args: &[&str], lines: &str) -> String {
+/// Runs `--plain` over pipes in this mode with these lines and gives what it printed.
+fn piped(world: &World, mode: &str, args: &[&str], lines: &str) -> String {
     let model = world.model();
-    let mut all = vec![
-        "--plain",
-        "--mode",
-        "auto",
-        "--no-sandbox",
-        "--model",
-        &model,
-    ];
+    let mut all = vec!["--plain", "--mode", mode, "--model", &model];
     all.extend(args);
     let mut child = world
         .command(&all)
@@ -219,9 +195,14 @@ fn a_piped_answer_waits_for_the_preview_it_answers() {
     let world = World::scripted(&json!({"steps": [
         bash("echo one > f.txt"), {"text": "Done."}, {"text": "Nobody asked."}
     ]}));
-    piped(&world, &["go"], "");
+    piped(&world, "auto", &["go"], "");
     assert!(world.worktree().join("f.txt").exists());
-    let said = piped(&world, &["-c"], "/undo\ny\n/redo\ny\n/undo\nn\n/quit\n");
+    let said = piped(
+        &world,
+        "auto",
+        &["-c"],
+        "/undo\ny\n/redo\ny\n/undo\nn\n/quit\n",
+    );
     assert!(
         !said.contains("Nobody asked."),
         "the y was sent to the model: {said}"
@@ -237,7 +218,12 @@ fn a_prompt_for_a_session_that_is_open_elsewhere_is_refused_and_the_next_line_is
     let world = World::scripted(&json!({"steps": [step, {"text": "late"}]}));
     let mut first = dunlin(&world, &["--plain", "--mode", "auto", "go"]);
     until("the command", || crate::support::pty::runs(&words));
-    let said = piped(&world, &["-r", &world.newest()], "hello\n/help\n/quit\n");
+    let said = piped(
+        &world,
+        "auto",
+        &["-r", &world.newest()],
+        "hello\n/help\n/quit\n",
+    );
     assert!(said.contains("can only be read here: /fork"), "{said}");
     assert!(
         said.contains("/rewind"),
