@@ -31,6 +31,7 @@ mod sessions;
 mod settling;
 mod spending;
 mod tapes;
+mod telling;
 mod tools;
 mod undo;
 mod watching;

@@ -17,3 +17,4 @@ mod orphans;
 mod replay;
 mod sandbox;
 mod subagents;
+mod two_sessions;
