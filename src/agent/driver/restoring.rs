@@ -100,7 +100,8 @@ impl Agent {
             let told: HashSet<&str> = entry.parts.iter().flat_map(written_paths).collect();
             let writes = writes_in(&self.active.values, entry.message.id);
             let changed: HashSet<&str> = writes.iter().map(|w| w.path.as_str()).collect();
-            for file in files.iter_mut().filter(|file| !file.conflict) {
+            let acts = |file: &&mut UndoFile| !file.conflict && file.action != "already there";
+            for file in files.iter_mut().filter(acts) {
                 if changed.contains(&*file.path) && !told.contains(&*file.path) {
                     file.during = Some(command.clone());
                 }

@@ -210,9 +210,11 @@ impl Owner {
         (at, at)
     }
 
-    /// When the folder changed last in which a path is, or was; of those that are gone the one above.
+    /// When the folder changed last in which a path is, or was; of those that are gone the one above. What is
+    /// a link by now is not followed.
     fn last_folder_change(&self, path: &[u8]) -> Option<i64> {
-        let mut above = path::split(path).0;
+        let (dir, _) = self.worktree.dirs.walk(path);
+        let mut above = &path[..self.worktree.dirs.path(dir).len()];
         loop {
             let at: &[u8] = if above.is_empty() { b"." } else { above };
             match self.worktree.stat_at(at) {

@@ -9,7 +9,7 @@ use dunlin::protocol::SnapshotId;
 use dunlin::snapshot::{FileWrite, Hints, Restored, Running, Snapshots, Step};
 use proptest::prelude::*;
 
-use super::world::World;
+use super::world::{World, contents};
 
 /// A session, as far as snapshots are concerned.
 struct Session {
@@ -232,6 +232,20 @@ fn a_folder_that_a_command_moved_is_its_write_however_old_its_files_are() {
     a.undo(&world);
     assert_eq!(world.read("dir/sub/d").as_deref(), Some("2\n"));
     assert!(!world.path("other").exists());
+}
+
+#[test]
+fn a_folder_that_became_a_link_comes_back_whole() {
+    let world = world();
+    world.sh("mkdir -p dir/sub; echo 1 > dir/c; echo 2 > dir/sub/d");
+    let before = contents(&world.root());
+    let mut a = Session::open(&world, 'a');
+    tick();
+    a.begin(&world, Some("mv dir other; ln -s other dir"));
+    world.sh("mv dir other; ln -s other dir");
+    a.end(&world, &[]);
+    a.undo(&world);
+    assert_eq!(contents(&world.root()), before);
 }
 
 /// Two commands at the same time; the second ends first.
