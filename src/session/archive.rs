@@ -52,12 +52,16 @@ pub(super) fn pack(place: &Place) -> Result<u64, StoreError> {
         let mut file = create(&temporary)?;
         compress(&File::open(&journal)?, &mut file)?;
         file.sync_all()?;
+        place.step();
         fs::rename(&temporary, &archive)?;
+        place.step();
         sync_folder(&place.folder)?;
         fs::remove_file(&journal)
     })();
     packed.map_err(|e| StoreError::io("pack", &journal, e))?;
+    place.step();
     drop(fs::remove_dir_all(place.db()));
+    place.step();
     if let Some(meta) = &mut meta {
         meta.summary.archived = true;
         meta.in_use = false;
@@ -125,7 +129,9 @@ pub(super) fn unpack(place: &Place, notices: &mut Vec<String>) -> Result<(), Sto
             let mut file = create(&temporary)?;
             damaged = copy_unpacked(&archive, &mut file)?;
             file.sync_all()?;
+            place.step();
             fs::rename(&temporary, &journal)?;
+            place.step();
             sync_folder(&place.folder)
         })();
         if let Err(error) = unpacked {
@@ -144,7 +150,9 @@ pub(super) fn unpack(place: &Place, notices: &mut Vec<String>) -> Result<(), Sto
         return Ok(());
     }
     // a crash between the two leaves both; the journal is the complete one
-    fs::remove_file(&archive).map_err(|e| StoreError::io("remove", &archive, e))
+    fs::remove_file(&archive).map_err(|e| StoreError::io("remove", &archive, e))?;
+    place.step();
+    Ok(())
 }
 
 /// A session read into memory, packed or not, without changing anything on disk.

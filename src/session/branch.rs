@@ -1,7 +1,7 @@
 //! Sessions made from others: fork, a copy up to a message. `import` writes its sessions here too.
 //!
-//! Records are read into memory, get the new session's id and are written to a new journal. The new
-//! session is complete on disk before anybody can open it; on a failure its folder is removed.
+//! Records are read into memory, get the new session's id and are written to a new journal, in a folder of its
+//! own (`staging`): the new session is complete on disk before it is among the others.
 
 use std::collections::HashSet;
 use std::fs;
@@ -15,7 +15,7 @@ use super::error::StoreError;
 use super::image::Image;
 use super::meta::{FORK_VALUE, Meta, SummaryPatch};
 use super::place::{Place, make_folder, sync_folder};
-use super::project::{Project, no_facts};
+use super::project::{Project, make, no_facts};
 use crate::protocol::{MessageId, Millis, Part, PartBody, SessionId, SessionInfo, ToolState};
 
 /// A fork to be made.
@@ -61,65 +61,74 @@ impl Project {
         info.parent = Some(fork.source);
         info.created = fork.now;
         image.info = Some(info);
-        self.write_new(fork.id, image, fork.now, |part, place| {
-            share_output(part, &source, place);
-        })
-    }
-
-    /// Writes what is in memory as a new session.
-    pub(super) fn write_new(
-        &self,
-        id: SessionId,
-        image: Image,
-        now: Millis,
-        adapt: impl Fn(&mut Part, &Place),
-    ) -> Result<SessionInfo, StoreError> {
-        let (place, _lock, mut journal) = self.make(id)?;
-        let write = || -> Result<SessionInfo, StoreError> {
-            let info = image.info.clone().ok_or_else(|| no_facts(&place))?;
-            journal.append(&[Record::Info(info.clone())])?;
-            let mut parts = image.parts.into_values().peekable();
-            for (_, mut message) in image.messages {
-                let mut records = vec![];
-                // a part without its message has no place in the new session
-                while parts.next_if(|part| part.message < message.id).is_some() {}
-                while let Some(mut part) = parts.next_if(|part| part.message == message.id) {
-                    part.session = id;
-                    adapt(&mut part, &place);
-                    records.push(Record::Part(part));
-                }
-                message.session = id;
-                records.insert(0, Record::Message(message));
-                journal.append(&records)?;
-            }
-            let values = image.values.into_iter();
-            let values: Vec<_> = values
-                .map(|(name, value)| Record::Value { name, value })
-                .collect();
-            if !values.is_empty() {
-                journal.append(&values)?;
-            }
-            let synced = journal.file().sync_data();
-            synced
-                .and_then(|()| sync_folder(&place.folder))
-                .and_then(|()| sync_folder(&self.sessions_dir()))
-                .map_err(|e| StoreError::io("sync", &place.folder, e))?;
-            Ok(info)
-        };
-        match write() {
-            Ok(info) => {
-                let image = Image::read(&place.journal(), None)?;
-                if let Some(meta) = Meta::of_image(&image, &SummaryPatch::default(), now) {
-                    meta.write(&place)?;
-                }
-                Ok(info)
-            }
+        let mut staging = self.stage(fork.id)?;
+        let written = staging.place(fork.id).and_then(|place| {
+            let out = self.place(fork.id).out();
+            let adapt = |part: &mut Part| share_output(part, &source, (&place, &out));
+            write_new(&place, image, fork.now, adapt)
+        });
+        match written {
+            Ok(info) => staging.publish().map(|()| info),
             Err(error) => {
-                drop(fs::remove_dir_all(&place.folder));
+                staging.abandon();
                 Err(error)
             }
         }
     }
+}
+
+/// Writes what is in memory as a new session and syncs it.
+pub(super) fn write_new(
+    place: &Place,
+    image: Image,
+    now: Millis,
+    adapt: impl Fn(&mut Part),
+) -> Result<SessionInfo, StoreError> {
+    let (_lock, mut journal) = make(place)?;
+    let info = image.info.clone().ok_or_else(|| no_facts(place))?;
+    journal.append(&[Record::Info(info.clone())])?;
+    let mut parts = image.parts.into_values().peekable();
+    for (_, mut message) in image.messages {
+        place.step();
+        let mut records = vec![];
+        // a part without its message has no place in the new session
+        while parts.next_if(|part| part.message < message.id).is_some() {}
+        while let Some(mut part) = parts.next_if(|part| part.message == message.id) {
+            part.session = place.id;
+            adapt(&mut part);
+            records.push(Record::Part(part));
+        }
+        message.session = place.id;
+        records.insert(0, Record::Message(message));
+        journal.append(&records)?;
+    }
+    let values = image.values.into_iter();
+    let values: Vec<_> = values
+        .map(|(name, value)| Record::Value { name, value })
+        .collect();
+    if !values.is_empty() {
+        journal.append(&values)?;
+    }
+    place.step();
+    // read back, as whoever lists it would
+    let image = Image::read(&place.journal(), None)?;
+    if let Some(meta) = Meta::of_image(&image, &SummaryPatch::default(), now) {
+        meta.write(place)?;
+    }
+    let out = place.out();
+    let synced = journal.file().sync_data();
+    synced
+        .and_then(|()| {
+            if out.is_dir() {
+                sync_folder(&out)
+            } else {
+                Ok(())
+            }
+        })
+        .and_then(|()| sync_folder(&place.folder))
+        .map_err(|e| StoreError::io("sync", &place.folder, e))?;
+    place.step();
+    Ok(info)
 }
 
 /// The message and all before it on its branch.
@@ -140,8 +149,9 @@ fn branch(image: &Image, at: MessageId) -> HashSet<MessageId> {
     branch
 }
 
-/// Gives the copy its own name of a full output, so that deleting the source takes nothing from it.
-fn share_output(part: &mut Part, source: &Place, place: &Place) {
+/// Gives the copy its own name of a full output, so that deleting the source takes nothing from it. `out` is
+/// where the outputs of the new session will be once it is in its place.
+fn share_output(part: &mut Part, source: &Place, (place, out): (&Place, &Path)) {
     let PartBody::Tool(tool) = &mut part.body else {
         return;
     };
@@ -162,6 +172,6 @@ fn share_output(part: &mut Part, source: &Place, place: &Place) {
         .is_some_and(|folder| make_folder(folder).is_ok())
         && (fs::hard_link(old, &new).is_ok() || fs::copy(old, &new).is_ok());
     if linked {
-        output.path = new.to_string_lossy().into_owned();
+        output.path = out.join(inside).to_string_lossy().into_owned();
     }
 }

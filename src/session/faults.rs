@@ -34,6 +34,9 @@ struct State {
     slow_writes: VecDeque<Duration>,
     view: VecDeque<ViewFault>,
     released: bool,
+    /// Steps of changes to more than one file so far, and at which of them everything ends.
+    steps: u32,
+    last_step: Option<u32>,
 }
 
 /// What is to go wrong, and what was tried.
@@ -84,6 +87,18 @@ impl FaultPoints {
         self.lock().view.extend(how);
     }
 
+    /// The program is to die at the so many-th step of what changes more than one file (it panics there, and
+    /// whoever tests catches that: locks are let go of, nothing is tidied up).
+    pub fn die_at(&self, step: u32) {
+        let mut state = self.lock();
+        (state.steps, state.last_step) = (0, Some(step));
+    }
+
+    /// Nothing dies any more.
+    pub fn live(&self) {
+        self.lock().last_step = None;
+    }
+
     /// What hangs goes on.
     pub fn release(&self) {
         self.lock().released = true;
@@ -93,6 +108,15 @@ impl FaultPoints {
     pub(super) fn locking(&self) -> io::Result<()> {
         let error = self.lock().locks.pop_front();
         error.map_or(Ok(()), |error| Err(io::Error::from_raw_os_error(error)))
+    }
+
+    pub(super) fn step(&self) {
+        let mut state = self.lock();
+        state.steps += 1;
+        if state.last_step == Some(state.steps) {
+            drop(state);
+            std::panic::resume_unwind(Box::new("a test lets it die"))
+        }
     }
 
     pub(super) fn write(&self) {

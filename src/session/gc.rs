@@ -19,6 +19,7 @@ use super::list;
 use super::meta::{Meta, modified};
 use super::place::Place;
 use super::project::Project;
+use super::staging;
 use crate::protocol::{Millis, SessionId};
 
 /// What stands before the name of a blob.
@@ -79,15 +80,15 @@ impl Project {
             report: GcReport::default(),
             gone: HashSet::new(),
         };
+        let (left_over, at_work) = self.left_over(policy.dry_run);
+        for path in &left_over {
+            self.step();
+            sweep.remove(path);
+        }
+        drop(at_work);
         let places = list::places(&[self.sessions_dir()])?;
         for place in &places {
             sweep.clean_session(place);
-        }
-        for path in entries(&self.sessions_dir()) {
-            let name = path.file_name().unwrap_or_default().to_string_lossy();
-            if name.starts_with("deleted-") {
-                sweep.remove(&path);
-            }
         }
         self.clean_blobs(&places, &mut sweep);
         self.keep_quota(&places, &mut sweep);
@@ -193,7 +194,7 @@ impl Sweep<'_> {
             return;
         }
         let removed = if path.is_dir() {
-            fs::remove_dir_all(path)
+            staging::remove_session(path)
         } else {
             fs::remove_file(path)
         };

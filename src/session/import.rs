@@ -1,38 +1,58 @@
 //! Import: a session, with those of its subagents, from an export of dunlin (`json` or `jsonl`).
 //!
-//! Everything is read and checked in memory first; a failure leaves nothing behind but blobs, which the
-//! clean-up takes. All sessions get new ids, and what names a session by its old id names the new one.
+//! Everything is read and checked in memory first, written in a folder of its own (`staging`) and put among the
+//! sessions when it is whole; a failure, or the end of the process, leaves nothing behind but blobs, which the
+//! clean-up takes. All sessions get new ids, and what names a session by its old id names the new one. The file
+//! may be a stranger's: nothing in it may open a file of this machine or speak for this user.
 
 use std::collections::HashMap;
-use std::path::Path;
+use std::path::{Component, Path};
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use super::branch::write_new;
 use super::commit::Record;
 use super::error::StoreError;
 use super::export::{EXPORT_FIELD, EXPORT_FORMAT};
 use super::image::Image;
 use super::project::Project;
-use crate::protocol::{Message, Millis, Mode, Part, PartBody, SessionId, SessionInfo, ToolState};
+use crate::protocol::{
+    BlobRef, FilePart, FileSource, Message, Millis, Mode, Part, PartBody, SessionId, SessionInfo,
+    ToolState,
+};
 
-/// Values that an import keeps. The others are answers of another user (`grants`), name files and snapshots
-/// that are not here (`writes/…`, `undone`, `reads`), would begin work (`queue`) or use up a budget (`spent`).
+/// Values that an import keeps. The others are answers of another user (`grants`, `granted`), name files and
+/// snapshots that are not here (`writes/…`, `unsettled/…`, `journey`, `undone`, `reads`), would begin work
+/// (`queue`, `queue/…`) or use up a budget (`spent`).
 const KEPT: [&str; 4] = ["todo", "pins", "context", "tip"];
+/// What a file that is not here is called: no content has this name.
+const NOT_HERE: &str = "blob:0000000000000000000000000000000000000000000000000000000000000000";
+/// Milliseconds that an id can hold. After one that says so no other could come.
+const END_OF_TIME: Millis = 0xffff_ffff_ffff;
+
+/// What becomes of an imported session.
+#[derive(Debug, Clone, Copy)]
+pub struct Arrival<'a> {
+    /// Its new id; those of its subagents follow.
+    pub id: SessionId,
+    /// The folder that it belongs to from now on, whatever the export says.
+    pub worktree: &'a Path,
+    /// The time now.
+    pub now: Millis,
+    /// True for files that may hold a secret: an imported session attaches none of them.
+    pub is_secret: fn(&Path) -> bool,
+}
 
 impl Project {
-    /// Makes a session from an export of dunlin (`json` or `jsonl`). It gets the id `id` and
-    /// belongs to `worktree`, whatever the export says; so do those of its subagents.
-    pub fn import(
-        &self,
-        export: &[u8],
-        id: SessionId,
-        worktree: &Path,
-        now: Millis,
-    ) -> Result<SessionInfo, StoreError> {
+    /// Makes a session from an export of dunlin (`json` or `jsonl`), with those of its subagents. All of them
+    /// are there when this returns, or none.
+    pub fn import(&self, export: &[u8], arrival: &Arrival<'_>) -> Result<SessionInfo, StoreError> {
+        let id = arrival.id;
         let (mut images, blobs) = read_export(export)?;
+        self.clear_left_over();
         let mut names = HashMap::new();
         for (n, image) in (0..).zip(&mut images) {
             let info = image.info.as_mut();
@@ -47,10 +67,11 @@ impl Project {
                 (0, _) => None,
                 (_, old) => Some(old.and_then(|old| names.get(&old)).copied().unwrap_or(id)),
             };
-            info.worktree = worktree.to_string_lossy().into_owned();
+            info.worktree = arrival.worktree.to_string_lossy().into_owned();
             // what the user permitted there is not permitted here
             info.mode = Mode::Ask;
             image.values.retain(|name, _| KEPT.contains(&&**name));
+            check_ids(image)?;
         }
         for (name, bytes) in blobs {
             let kept = self.blobs().put(&bytes)?;
@@ -58,24 +79,39 @@ impl Project {
                 return Err(bad(format!("the content of `{name}` is damaged")));
             }
         }
-        let mut made = Vec::new();
+        let mut staging = self.stage(id)?;
+        let mut first = None;
         for (n, image) in (0..).zip(images) {
-            let own = SessionId::from_raw(id.raw() + n);
             let adapt = |part: &mut Part| {
-                forget_output(part);
+                forget_files(part, arrival);
                 rename(part, &names);
             };
-            match self.write_new(own, image, now, |part, _| adapt(part)) {
-                Ok(info) => made.push(info),
+            let place = staging.place(SessionId::from_raw(id.raw() + n));
+            match place.and_then(|place| write_new(&place, image, arrival.now, adapt)) {
+                Ok(info) => first = first.or(Some(info)),
                 Err(error) => {
-                    // the rest of a tree is of no use
-                    let left: Vec<_> = made.iter().map(|info| self.delete(info.id)).collect();
-                    drop(left);
+                    staging.abandon();
                     return Err(error);
                 }
             }
         }
-        made.into_iter().next().ok_or_else(|| bad("it is empty"))
+        staging.publish()?;
+        first.ok_or_else(|| bad("it is empty"))
+    }
+}
+
+/// Whatever is said next gets an id after all of these.
+fn check_ids(image: &Image) -> Result<(), StoreError> {
+    let mut parts = image.parts.values();
+    let last = parts.find(|part| part.id.created() >= END_OF_TIME);
+    let last = last.map(|part| part.id.to_string());
+    let mut messages = image.messages.keys();
+    let message = messages.find(|id| id.created() >= END_OF_TIME);
+    match last.or_else(|| message.map(ToString::to_string)) {
+        Some(id) => Err(bad(format!(
+            "nothing could be said after {id}, an id at the end of time"
+        ))),
+        None => Ok(()),
     }
 }
 
@@ -104,13 +140,51 @@ fn rename(part: &mut Part, names: &HashMap<SessionId, SessionId>) {
     }
 }
 
-/// A path of another machine means nothing here, and must not be opened.
-fn forget_output(part: &mut Part) {
-    if let PartBody::Tool(tool) = &mut part.body
-        && let ToolState::Completed { truncated, .. } = &mut tool.state
-    {
-        *truncated = None;
+/// A path of another machine means nothing here, and must not be opened: full outputs are forgotten, and of
+/// attached files only those stay that the worktree may well hold as its own.
+fn forget_files(part: &mut Part, arrival: &Arrival<'_>) {
+    let files = match &mut part.body {
+        PartBody::File(file) => std::slice::from_mut(file),
+        PartBody::Tool(tool) => match &mut tool.state {
+            ToolState::Completed {
+                truncated,
+                attachments,
+                ..
+            } => {
+                *truncated = None;
+                attachments.as_mut_slice()
+            }
+            _ => return,
+        },
+        _ => return,
+    };
+    for FilePart { source, .. } in files {
+        if let FileSource::Path(path) = source
+            && !is_own(Path::new(path), arrival)
+        {
+            *source = FileSource::Blob(BlobRef(NOT_HERE.to_owned()));
+        }
     }
+}
+
+/// True for an ordinary file of the worktree: by its name alone, through no link, and no secret.
+fn is_own(path: &Path, arrival: &Arrival<'_>) -> bool {
+    let mut at = arrival.worktree.to_owned();
+    let mut named = false;
+    for component in path.components() {
+        let name = match component {
+            Component::Normal(name) => name,
+            Component::CurDir => continue,
+            _ => return false,
+        };
+        at.push(name);
+        named = true;
+        let is_link = at.symlink_metadata().is_ok_and(|facts| facts.is_symlink());
+        if is_link || name.as_encoded_bytes().starts_with(b".") {
+            return false;
+        }
+    }
+    named && !(arrival.is_secret)(&at)
 }
 
 #[derive(Deserialize)]

@@ -4,6 +4,7 @@
 //! read from its journal; one that cannot be read at all is left out, so that damage to one session
 //! never hides the others.
 
+use std::collections::HashSet;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -12,6 +13,7 @@ use super::error::StoreError;
 use super::lost;
 use super::meta::{Meta, modified};
 use super::place::Place;
+use super::staging;
 use crate::protocol::{Millis, SessionId, SessionSummary};
 
 /// Fewer sessions than this are read on one thread.
@@ -37,17 +39,44 @@ fn names(folder: &Path) -> Result<Vec<std::ffi::OsString>, StoreError> {
         .collect()
 }
 
-/// The sessions of these `sessions` folders, by the names of their folders.
+/// The sessions of these `sessions` folders, by the names of their folders. Those that hang under one that is
+/// still being made, or is being deleted, are not there (`staging`).
 pub(super) fn places(folders: &[PathBuf]) -> Result<Vec<Place>, StoreError> {
     let mut places = Vec::new();
     for folder in folders {
-        for name in names(folder)? {
-            if let Some(id) = name.to_str().and_then(|n| n.parse::<SessionId>().ok()) {
-                places.push(Place::new(folder, id));
-            }
-        }
+        let (mut found, going) = named(folder)?;
+        let made = staging::being_made(folder);
+        let unfinished: HashSet<SessionId> = going.into_iter().chain(made).collect();
+        let hidden = staging::below(&found, &unfinished);
+        found.retain(|place| hidden.binary_search(&place.id).is_err());
+        places.append(&mut found);
     }
     Ok(places)
+}
+
+/// The same with those that count as not there.
+pub(super) fn all_places(folders: &[PathBuf]) -> Result<Vec<Place>, StoreError> {
+    let mut places = Vec::new();
+    for folder in folders {
+        places.append(&mut named(folder)?.0);
+    }
+    Ok(places)
+}
+
+/// The sessions that a folder names, and those that it says are being deleted.
+fn named(folder: &Path) -> Result<(Vec<Place>, Vec<SessionId>), StoreError> {
+    let (mut places, mut going) = (Vec::new(), Vec::new());
+    for name in names(folder)? {
+        let Some(name) = name.to_str() else {
+            continue;
+        };
+        if let Ok(id) = name.parse::<SessionId>() {
+            places.push(Place::new(folder, id));
+        } else {
+            going.extend(staging::doomed_id(name));
+        }
+    }
+    Ok((places, going))
 }
 
 /// How many threads are worth it for `jobs` pieces of work.
@@ -84,21 +113,17 @@ fn row(place: &Place) -> Option<SessionSummary> {
         return is_damaged(place).then(|| lost::row(place)).flatten();
     };
     let mut summary = meta.summary;
-    if summary.damaged || (summary.messages > 0 && is_gone(place)) {
+    let is_there = |facts: fs::Metadata| facts.is_file() && facts.len() > 0;
+    let journal = fs::metadata(place.journal());
+    // the files say it, also where a process died between packing and writing it down
+    summary.archived = journal.is_err() && place.archive().is_file();
+    let is_gone = !summary.archived && !journal.is_ok_and(is_there);
+    if summary.damaged || (summary.messages > 0 && is_gone) {
         summary.damaged = true;
         return Some(summary);
     }
     summary.open_elsewhere = meta.in_use && place.is_taken();
     (summary.messages > 0).then_some(summary)
-}
-
-/// True if what was said is not there, or nothing of it.
-fn is_gone(place: &Place) -> bool {
-    let journal = fs::metadata(place.journal());
-    match journal {
-        Ok(facts) => facts.len() == 0 || !facts.is_file(),
-        Err(_) => !place.archive().is_file(),
-    }
 }
 
 /// True for a folder in which something was said that cannot be read; a session that is just being made has

@@ -40,7 +40,7 @@ pub(super) fn heal(image: &mut Image, place: &Place) {
 /// All sessions of a project are of one repository, mostly of one folder.
 fn worktree_of_others(place: &Place) -> String {
     let sessions = place.folder.parent().map(std::path::Path::to_owned);
-    let others = list::places(sessions.as_slice()).unwrap_or_default();
+    let others = list::all_places(sessions.as_slice()).unwrap_or_default();
     let metas = others.iter().filter_map(Meta::read);
     let mut folders = metas.map(|meta| meta.summary.info.worktree);
     folders.find(|f| !f.is_empty()).unwrap_or_default()

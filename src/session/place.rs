@@ -61,6 +61,13 @@ impl Place {
         self.folder.join("lock")
     }
 
+    /// One step of a change to more than one file is done: a test may let the program die here.
+    pub(super) fn step(&self) {
+        if let Some(faults) = &self.faults {
+            faults.step();
+        }
+    }
+
     /// A journal up to so many bytes is read whole into memory; a test of the index wants it always.
     pub(super) fn small(&self) -> u64 {
         if self.faults.is_some() { 0 } else { SMALL }

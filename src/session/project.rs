@@ -88,6 +88,13 @@ impl Project {
         }
     }
 
+    /// See `Place::step`.
+    pub(super) fn step(&self) {
+        if let Some(faults) = &self.faults {
+            faults.step();
+        }
+    }
+
     /// True if the session is one of this project.
     pub fn holds(&self, id: SessionId) -> bool {
         self.existing(id).is_ok()
@@ -110,34 +117,17 @@ impl Project {
         info: &SessionInfo,
         announce: Arc<dyn Announce>,
     ) -> Result<SessionStore, StoreError> {
-        let (place, lock, mut journal) = self.make(info.id)?;
+        if self.existing(info.id).is_ok() {
+            return Err(StoreError::Exists(info.id));
+        }
+        let place = self.place(info.id);
+        let (lock, mut journal) = make(&place)?;
         if let Err(error) = journal.append(&[Record::Info(info.clone())]) {
             drop(fs::remove_dir_all(&place.folder));
             return Err(error);
         }
+        self.step();
         self.handle(place, journal, lock, true, announce)
-    }
-
-    /// The folder of a new session with its lock and an empty journal.
-    pub(super) fn make(&self, id: SessionId) -> Result<(Place, Lock, Journal), StoreError> {
-        let place = self.place(id);
-        if place.journal().exists() || place.archive().exists() {
-            return Err(StoreError::Exists(id));
-        }
-        make_folder(&place.folder)?;
-        let Claim::Ours(lock) = place.claim()? else {
-            return Err(StoreError::Exists(id));
-        };
-        let path = place.journal();
-        let file = OpenOptions::new()
-            .read(true)
-            .write(true)
-            .create_new(true)
-            .mode(0o600)
-            .open(&path)
-            .map_err(|e| StoreError::io("create", &path, e))?;
-        let journal = Journal::new(file, path, &Tail::default())?;
-        Ok((place, lock, journal))
     }
 
     fn handle(
@@ -369,6 +359,27 @@ impl Project {
     pub fn newest(&self) -> Result<Option<SessionId>, StoreError> {
         list::newest(&self.sessions_dir(), &|worktree| self.is_here(worktree))
     }
+}
+
+/// The folder of a new session with its lock and an empty journal.
+pub(super) fn make(place: &Place) -> Result<(Lock, Journal), StoreError> {
+    make_folder(&place.folder)?;
+    place.step();
+    let Claim::Ours(lock) = place.claim()? else {
+        return Err(StoreError::Exists(place.id));
+    };
+    place.step();
+    let path = place.journal();
+    let file = OpenOptions::new()
+        .read(true)
+        .write(true)
+        .create_new(true)
+        .mode(0o600)
+        .open(&path)
+        .map_err(|e| StoreError::io("create", &path, e))?;
+    place.step();
+    let journal = Journal::new(file, path, &Tail::default())?;
+    Ok((lock, journal))
 }
 
 fn is_read_only(error: &io::Error) -> bool {

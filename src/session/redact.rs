@@ -5,13 +5,17 @@
 //! on fields. Values are found in the disguises that tools give them: JSON escapes, percent signs,
 //! entities, hex, base64, broken over lines or by colours.
 
+mod shapes;
+
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
 use base64::Engine;
 use base64::engine::general_purpose::{STANDARD_NO_PAD, URL_SAFE_NO_PAD};
-use regex::{Captures, Regex};
+use regex::Regex;
 use serde_json::Value;
+
+use self::shapes::Shapes;
 
 /// What stands in place of a secret.
 pub const REDACTED: &str = "[redacted]";
@@ -21,43 +25,14 @@ const SHORTEST: usize = 8;
 /// A longer value is not one that a program takes as a key; patterns of it would be huge.
 const LONGEST: usize = 1_024;
 
-/// What may stand before a key that is not a word of its own: the end of an escape in quoted text, or of
-/// a colour.
-const BEFORE: &str = r"(?:\b|\\[nrt]|\x1b\[[0-9;]*m)";
-/// The rest of a key that a terminal or a program broke over lines.
-const BROKEN: &str = r"(?P<more>(?:\\?\r?\n[ \t]*[A-Za-z0-9_-]{8,})*)";
-
-/// Shapes of secrets. Where a group `secret` exists, only that (and `more`) is replaced. `{B}` stands for
-/// `BEFORE`, `{M}` for `BROKEN`.
-const SHAPES: &[&str] = &[
-    // model providers and the like: a prefix that nothing else has
-    r"{B}(?P<secret>sk-[A-Za-z0-9_-]{16,}){M}",
-    r"(?P<secret>AIza[A-Za-z0-9_-]{30,}){M}",
-    r"(?P<secret>(?:gh[pousr]|github_pat)_[A-Za-z0-9_]{16,}){M}",
-    r"{B}(?P<secret>(?:gsk|xai|pplx|hf|r8|fw|csk|nvapi|tgp_v1|ya29|dop_v1|glpat|gldt|npm|pypi|rk_live|sk_live|pk_live|rk_test|sk_test|whsec|shpat|shpss|SG|dapi|lin_api|ATATT3|sq0atp|sq0csp|dckr_pat|hvs)[_.-][A-Za-z0-9_.-]{16,}){M}",
-    r"(?P<secret>xox[abeoprs]-[A-Za-z0-9-]{10,}|xapp-[A-Za-z0-9-]{16,}){M}",
-    r"{B}(?P<secret>(?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16})\b",
-    // a bot's number and key
-    r"{B}(?P<secret>[0-9]{8,10}:AA[A-Za-z0-9_-]{33})",
-    // a JSON web token
-    r"(?P<secret>eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}){M}",
-    r"-----BEGIN [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----[\s\S]*?(?:-----END [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----|\z)",
-    r"(?i)\b(?:bearer|basic|token)\s+(?P<secret>[A-Za-z0-9._~+/=-]{16,})",
-    // user:password@host; a password may hold an @ itself
-    r"\b[a-z][a-z0-9+.-]*://[^\s/:@]*:(?P<secret>[^\s/]+)@",
-    // a name that says so, and a value; quotes may be escaped any number of times
-    r#"(?i)[a-z0-9_-]*(?:api[_-]?key|secret|access[_-]?key|account[_-]?key|auth[_-]?token|access[_-]?token|refresh[_-]?token|passwo?r?d|passphrase|private[_-]?key)\\*["']?\s*[=:]\s*\\*["']?(?P<secret>[A-Za-z0-9_./+~=-]{12,})"#,
-    r#"(?i)["'][a-z0-9_.-]*(?:api[_-]?key|secret|passwo?r?d|passphrase)\\*["']\s*:\s*\\*["'](?P<secret>[^"'\s\\]{4,})"#,
-];
-
 /// Finds secrets in text and replaces them.
 #[derive(Debug)]
 pub struct Redactor {
-    shapes: Vec<Regex>,
+    shapes: Shapes,
     values: Vec<Regex>,
 }
 
-/// Ends of names of environment variables that hold keys.
+/// Words in names of environment variables that hold keys.
 const NAMES: &[&str] = &[
     "APIKEY",
     "KEY",
@@ -65,13 +40,44 @@ const NAMES: &[&str] = &[
     "SECRET",
     "PASSWORD",
     "PASSWD",
-    "PWD",
-    "PASS",
     "PASSPHRASE",
     "CREDENTIALS",
-    "PAT",
-    "DSN",
-    "AUTH",
+];
+/// The same, where nothing stands after them.
+const LAST: &[&str] = &["PWD", "PASS", "PAT", "DSN", "AUTH"];
+/// What follows such a word where the value is not the key but something about it.
+const ABOUT: &[&str] = &[
+    "ID",
+    "FILE",
+    "PATH",
+    "NAME",
+    "DIR",
+    "TYPE",
+    "MODE",
+    "METHOD",
+    "SOCK",
+    "URL",
+    "URI",
+    "HOST",
+    "PORT",
+    "USER",
+    "SIZE",
+    "LIMIT",
+    "COUNT",
+    "TTL",
+    "EXPIRY",
+    "EXPIRES",
+    "ALGORITHM",
+    "FORMAT",
+    "LAYOUT",
+    "REPEAT",
+    "DELAY",
+    "TIMEOUT",
+    "ENABLED",
+    "REQUIRED",
+    "PREFIX",
+    "REGION",
+    "ENDPOINT",
 ];
 
 /// True for names of environment variables that hold keys.
@@ -80,8 +86,16 @@ fn names_a_secret(name: &str) -> bool {
     if matches!(name.as_str(), "PWD" | "OLDPWD") {
         return false;
     }
-    let last = name.rsplit(['_', '-']).next().unwrap_or_default();
-    NAMES.contains(&last) || name.ends_with("PASSWORD") || name.ends_with("APIKEY")
+    if name.ends_with("WEBHOOK_URL") {
+        return true;
+    }
+    let words = name
+        .split(['_', '-'])
+        .map(|w| w.trim_end_matches(|c: char| c.is_ascii_digit()));
+    let words: Vec<&str> = words.filter(|w| !w.is_empty()).collect();
+    let last = words.last().copied().unwrap_or_default();
+    let holds = words.iter().any(|word| NAMES.contains(word)) && !ABOUT.contains(&last);
+    holds || LAST.contains(&last) || last.ends_with("PASSWORD") || last.ends_with("APIKEY")
 }
 
 /// True for what is rather a path to a file of keys than a key.
@@ -174,44 +188,6 @@ fn in_base64(value: &str) -> Vec<String> {
     all
 }
 
-/// True if a piece that follows a broken key can be the rest of it: no word looks so.
-fn is_rest(piece: &str) -> bool {
-    let has = |test: fn(&u8) -> bool| piece.bytes().any(|b| test(&b));
-    has(u8::is_ascii_digit) && has(u8::is_ascii_alphabetic)
-}
-
-fn replace(found: &Captures<'_>) -> String {
-    let whole = found.get(0).map_or("", |m| m.as_str());
-    let Some(secret) = found.name("secret") else {
-        return REDACTED.to_owned();
-    };
-    if secret.as_str() == REDACTED {
-        return whole.to_owned();
-    }
-    let start = found.get(0).map_or(0, |m| m.start());
-    let (from, to) = (secret.start() - start, secret.end() - start);
-    let (before, after) = (
-        whole.get(..from).unwrap_or_default(),
-        whole.get(to..).unwrap_or_default(),
-    );
-    let mut clean = format!("{before}{REDACTED}");
-    if found.name("more").is_none() {
-        clean.push_str(after);
-        return clean;
-    }
-    let mut goes_on = true;
-    for line in after.split_inclusive('\n') {
-        let piece = line.trim_end_matches(['\n', '\r', '\\']).trim_start();
-        goes_on &= piece.is_empty() || is_rest(piece);
-        if !goes_on || piece.is_empty() {
-            clean.push_str(line);
-        } else if line.ends_with('\n') {
-            clean.push('\n');
-        }
-    }
-    clean
-}
-
 impl Redactor {
     /// One that knows the secrets among these environment variables (and all shapes).
     pub fn new(environment: impl IntoIterator<Item = (String, String)>) -> Self {
@@ -230,12 +206,8 @@ impl Redactor {
 
     /// One that knows these secrets (and all shapes); values under eight characters are ignored.
     pub fn with_values(secrets: impl IntoIterator<Item = String>) -> Self {
-        let shape = |text: &&str| {
-            let text = text.replace("{B}", BEFORE).replace("{M}", BROKEN);
-            Regex::new(&text).ok()
-        };
         Self {
-            shapes: SHAPES.iter().filter_map(shape).collect(),
+            shapes: Shapes::new(),
             values: Vec::new(),
         }
         .and(secrets)
@@ -264,12 +236,10 @@ impl Redactor {
                 text = Cow::Owned(value.replace_all(&text, REDACTED).into_owned());
             }
         }
-        for shape in &self.shapes {
-            if shape.is_match(&text) {
-                text = Cow::Owned(shape.replace_all(&text, replace).into_owned());
-            }
+        match self.shapes.clean(&text, REDACTED) {
+            Some(clean) => Cow::Owned(clean),
+            None => text,
         }
-        text
     }
 
     /// Takes the secrets out of all strings of a JSON value, names of fields included.
@@ -305,5 +275,5 @@ pub(super) fn strings(value: &Value) -> Box<dyn Iterator<Item = &str> + '_> {
 }
 
 #[cfg(test)]
-#[path = "redact_tests.rs"]
+#[path = "redact/redact_tests.rs"]
 mod tests;

@@ -12,6 +12,7 @@ use super::list;
 use super::meta::Meta;
 use super::place::{Claim, Lock, Place};
 use super::project::{Project, open_journal};
+use super::staging;
 use crate::protocol::SessionId;
 
 impl Project {
@@ -29,26 +30,35 @@ impl Project {
     ///
     /// The sessions of its subagents go with it; copies that were made of it stay.
     pub fn delete(&self, id: SessionId) -> Result<(), StoreError> {
+        // on a full disk there may be no room for a lock; deleting is what makes room
+        let _at_work = self.at_work();
+        self.delete_family(id)
+    }
+
+    /// The name goes first: from then on neither the session is there nor what hangs below it, and what a
+    /// crash leaves is finished by the next clean-up (`staging`). So its folder goes last.
+    fn delete_family(&self, id: SessionId) -> Result<(), StoreError> {
         let below = self.subagents(id);
         let (place, _lock) = self.take(id)?;
         let io = |e| StoreError::io("delete", &place.folder, e);
-        // the name goes first, so that a crash leaves no half session in listings
-        let doomed = self.sessions_dir().join(format!("deleted-{id}"));
+        let doomed = staging::doomed(&self.sessions_dir(), id);
         fs::rename(&place.folder, &doomed).map_err(io)?;
-        fs::remove_dir_all(&doomed).map_err(io)?;
+        self.step();
         for child in below {
-            match self.delete(child) {
+            match self.delete_family(child) {
                 // somebody looks at it: it stays, as a session of its own
                 Ok(()) | Err(StoreError::OpenElsewhere { .. } | StoreError::NotFound(_)) => {}
                 Err(error) => return Err(error),
             }
         }
+        fs::remove_dir_all(&doomed).map_err(io)?;
+        self.step();
         Ok(())
     }
 
     /// The sessions of a session's own subagents, in the order they were started.
     pub(super) fn subagents(&self, id: SessionId) -> Vec<SessionId> {
-        let places = list::places(&[self.sessions_dir()]).unwrap_or_default();
+        let places = list::all_places(&[self.sessions_dir()]).unwrap_or_default();
         let of_it = |place: &Place| {
             let meta = Meta::read_or_mend(place)?;
             (meta.summary.info.parent == Some(id) && !meta.fork && place.id > id)
@@ -67,7 +77,14 @@ impl Project {
         let mut info = image.info.ok_or_else(|| super::project::no_facts(&place))?;
         title.trim().clone_into(&mut info.title);
         let mut journal = open_journal(&place, &mut Vec::new())?;
+        if let Some(mut meta) = Meta::read(&place) {
+            // should this process die now, the list asks the journal
+            meta.in_use = true;
+            meta.write(&place)?;
+        }
+        self.step();
         journal.append(&[Record::Info(info.clone())])?;
+        self.step();
         journal
             .file()
             .sync_data()
@@ -75,6 +92,7 @@ impl Project {
         if let Some(mut meta) = Meta::read(&place) {
             meta.summary.info = info;
             meta.summary.archived = false;
+            meta.in_use = false;
             meta.write(&place)?;
         }
         Ok(())

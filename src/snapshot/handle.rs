@@ -278,7 +278,8 @@ impl Snapshots {
         &self,
         step: &str,
         path: &Path,
-        (before, after): (Option<(&[u8], u32)>, Option<&[u8]>),
+        before: Option<(&[u8], u32)>,
+        after: Option<&[u8]>,
     ) -> Option<u64> {
         if let SnapshotState::Off(_) = self.state() {
             return None;

@@ -59,7 +59,7 @@ pub(super) struct Part {
 
 /// The way from one state to another through the writes that are known.
 pub(super) fn chain(from: State, to: State, known: &[Known]) -> Vec<Part> {
-    let known = ordered(from, known);
+    let known = ordered(from, &begun(from, known));
     let mut parts = Vec::new();
     let (mut at, mut since) = (from, None);
     let mut gap = |at: State, after: State, since, until| {
@@ -76,7 +76,7 @@ pub(super) fn chain(from: State, to: State, known: &[Known]) -> Vec<Part> {
         parts.len()
     };
     let mut taken = Vec::new();
-    for one in inside(from, to, &known) {
+    for one in ended(to, &known) {
         let place = gap(at, one.before, since, Some(one.at));
         taken.push((place, *one));
         (at, since) = (one.after, Some(one.at));
@@ -106,10 +106,9 @@ pub(super) fn is_broken(parts: &[Part]) -> bool {
     parts.iter().any(|part| part.claim) && before.iter().any(|part| part.whose.is_none())
 }
 
-/// By time; of those told at nearly the same time the one comes first that goes on from what is there.
+/// By time; of two that were told at nearly the same time the one comes first that the other goes on from.
 fn ordered(from: State, known: &[Known]) -> Vec<Known> {
     let mut rest: Vec<Known> = known.to_vec();
-    rest.sort_by_key(|one| one.at);
     rest.drain(..rest.len().saturating_sub(MOST));
     let mut out = Vec::with_capacity(rest.len());
     let mut at = from;
@@ -118,7 +117,7 @@ fn ordered(from: State, known: &[Known]) -> Vec<Known> {
         let near = rest.iter().take_while(|one| one.at <= limit);
         let next = near
             .enumerate()
-            .find(|(_, one)| one.before == at)
+            .find(|(_, one)| one.before == at && one.after == first.before)
             .map_or(0, |(index, _)| index);
         let one = rest.remove(next);
         at = one.after;
@@ -127,20 +126,26 @@ fn ordered(from: State, known: &[Known]) -> Vec<Known> {
     out
 }
 
-/// Without the writes at both ends that lie outside. What was told around the time of the first snapshot is
-/// in it, unless what is there says that it came after; around the second it was made before, unless what is
-/// there says that it was not: a write too many there costs nothing, one too few is somebody's work.
-fn inside(from: State, to: State, known: &[Known]) -> &[Known] {
-    let early = known.iter().take_while(|one| one.early).count();
-    let goes_on = known[..early].iter().position(|one| one.before == from);
-    let mut rest = &known[goes_on.unwrap_or(early)..];
-    if rest.last().is_some_and(|last| last.after != to) {
-        let late = rest.iter().rev().take_while(|one| one.late).count();
-        let from_here = rest.len() - late;
-        let not_yet = rest[from_here..].iter().position(|one| one.before == to);
-        rest = &rest[..not_yet.map_or(rest.len(), |at| from_here + at)];
+/// By time, without those that are in the first snapshot: what was told around its time is, unless what is
+/// there says that it came after.
+fn begun(from: State, known: &[Known]) -> Vec<Known> {
+    let mut rest = known.to_vec();
+    rest.sort_by_key(|one| one.at);
+    let early = rest.iter().take_while(|one| one.early).count();
+    let goes_on = rest[..early].iter().position(|one| one.before == from);
+    rest.split_off(goes_on.unwrap_or(early))
+}
+
+/// Without those that are not in the second snapshot yet: what was told around its time is, unless what is
+/// there says that it is not. A write too many there costs nothing, one too few is somebody's work.
+fn ended(to: State, known: &[Known]) -> &[Known] {
+    if known.last().is_none_or(|last| last.after == to) {
+        return known;
     }
-    rest
+    let late = known.iter().rev().take_while(|one| one.late).count();
+    let from_here = known.len() - late;
+    let not_yet = known[from_here..].iter().position(|one| one.before == to);
+    &known[..not_yet.map_or(known.len(), |at| from_here + at)]
 }
 
 /// A command, as far as a dispute is concerned.

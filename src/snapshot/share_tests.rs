@@ -70,6 +70,14 @@ fn what_is_in_the_first_snapshot_already_or_not_in_the_second_is_left_out() {
     assert_eq!(told(&chain(blob(1), blob(2), &[had])), [(1, 2, None)]);
     // somebody wrote between it and the snapshot
     assert_eq!(told(&chain(blob(5), blob(2), &[had])), [(5, 2, None)]);
+    // also where others go on from what is there
+    let ours = [
+        had,
+        known(3, 1, 2, Whose::Ours),
+        known(4, 2, 3, Whose::Theirs),
+    ];
+    let right = [(1, 2, Some(Whose::Ours)), (2, 3, Some(Whose::Theirs))];
+    assert_eq!(told(&chain(blob(1), blob(3), &ours)), right);
     // told just before the snapshot, made just after it
     let mut came = known(1, 1, 2, Whose::Theirs);
     came.early = true;
@@ -149,10 +157,10 @@ fn run(begin: i64, end: i64, text: &str) -> Run {
     }
 }
 
-fn judged(own: &[Run], others: &[Run], at: i64) -> Whose {
+fn judged(own: &[&Run], others: &[&Run], at: i64) -> Whose {
     let runs = Runs {
-        own: own.to_vec(),
-        others: others.to_vec(),
+        own: own.iter().copied().cloned().collect(),
+        others: others.iter().copied().cloned().collect(),
     };
     let at = at * 1_000_000_000;
     runs.judge(b"src/a.txt", (at, at), (0, 100_000_000_000))
@@ -161,38 +169,28 @@ fn judged(own: &[Run], others: &[Run], at: i64) -> Whose {
 #[test]
 fn a_change_goes_to_the_command_in_whose_time_it_lies() {
     let (own, other) = (run(10, 20, "make"), run(15, 30, "make"));
-    assert_eq!(judged(&[own.clone()], &[other.clone()], 12), Whose::Ours);
-    assert_eq!(judged(&[own.clone()], &[other.clone()], 25), Whose::Theirs);
-    assert_eq!(
-        judged(&[own.clone()], &[other.clone()], 17),
-        Whose::Disputed
-    );
-    assert_eq!(
-        judged(&[own.clone()], &[], 5),
-        Whose::Theirs,
-        "before it began"
-    );
-    assert_eq!(judged(&[own], &[], 25), Whose::Late, "after it had ended");
+    assert_eq!(judged(&[&own], &[&other], 12), Whose::Ours);
+    assert_eq!(judged(&[&own], &[&other], 25), Whose::Theirs);
+    assert_eq!(judged(&[&own], &[&other], 17), Whose::Disputed);
+    assert_eq!(judged(&[&own], &[], 5), Whose::Theirs, "before it began");
+    assert_eq!(judged(&[&own], &[], 25), Whose::Late, "after it had ended");
     assert_eq!(judged(&[], &[], 5), Whose::Theirs, "no command of ours");
-    assert_eq!(judged(&[], &[other], 20), Whose::Theirs);
+    assert_eq!(judged(&[], &[&other], 20), Whose::Theirs);
 }
 
 #[test]
 fn in_a_dispute_the_command_that_names_the_file_has_it() {
     let (own, other) = (run(10, 20, "echo > a.txt"), run(10, 20, "make"));
-    assert_eq!(judged(&[own.clone()], &[other.clone()], 15), Whose::Ours);
-    assert_eq!(judged(&[other], &[own.clone()], 15), Whose::Theirs);
-    assert_eq!(judged(&[own.clone()], &[own], 15), Whose::Disputed);
+    assert_eq!(judged(&[&own], &[&other], 15), Whose::Ours);
+    assert_eq!(judged(&[&other], &[&own], 15), Whose::Theirs);
+    assert_eq!(judged(&[&own], &[&own], 15), Whose::Disputed);
 }
 
 #[test]
 fn a_command_that_names_the_file_may_have_written_before_the_last_change() {
     let (early, late) = (run(10, 11, "echo >> a.txt"), run(10, 20, "echo >> a.txt"));
-    assert_eq!(
-        judged(&[late.clone()], &[early.clone()], 15),
-        Whose::Disputed
-    );
-    assert_eq!(judged(&[early], &[late], 15), Whose::Disputed);
+    assert_eq!(judged(&[&late], &[&early], 15), Whose::Disputed);
+    assert_eq!(judged(&[&early], &[&late], 15), Whose::Disputed);
 }
 
 #[test]
@@ -202,12 +200,9 @@ fn a_server_in_the_background_proves_nothing_unless_it_names_the_file() {
         ..run(0, 100, text)
     };
     let own = run(10, 20, "make");
+    assert_eq!(judged(&[&own], &[&job("npm run dev")], 15), Whose::Ours);
     assert_eq!(
-        judged(&[own.clone()], &[job("npm run dev")], 15),
-        Whose::Ours
-    );
-    assert_eq!(
-        judged(&[own], &[job("tail -f > src/a.txt")], 15),
+        judged(&[&own], &[&job("tail -f > src/a.txt")], 15),
         Whose::Theirs
     );
 }

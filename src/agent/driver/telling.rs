@@ -27,7 +27,7 @@ impl WriteSink for Told {
         after: Option<&[u8]>,
     ) -> Option<u64> {
         self.snapshots
-            .about_to_write(&self.step, path, (before, after))
+            .about_to_write(&self.step, path, before, after)
     }
 
     fn did_not_write(&self, write: u64) {

@@ -2,6 +2,7 @@
 //! rewind), another process stores some that a read-only view follows. Nothing is written here.
 
 use super::Turn;
+use crate::context::Conversation;
 use crate::protocol::{MessageId, PartId, SessionInfo, Status};
 
 impl Turn {
@@ -22,6 +23,17 @@ impl Turn {
             }
         }
         self.measure();
+    }
+
+    /// The whole conversation takes the place of its newest messages, which may have changed since.
+    pub fn remember(&mut self, whole: Conversation) {
+        let known = std::mem::replace(&mut self.conversation, whole);
+        let folding = self.setup.context.prune_fold;
+        self.conversation.set_folding(folding);
+        self.conversation.set_pinned(&self.pins);
+        self.put_back(known.entries().to_vec());
+        self.guard = super::LoopGuard::default();
+        self.remember_calls();
     }
 
     /// Takes over what another process stored of the session (a read-only view follows it).

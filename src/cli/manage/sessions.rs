@@ -16,8 +16,11 @@ use crate::context::{Conversation, inspect as report};
 use crate::error::AppError;
 use crate::headless::exit;
 use crate::model::auth;
+use crate::permission::secret::is_secret;
 use crate::protocol::{IdMint, SessionId, SessionSummary};
-use crate::session::{self, GcPolicy, GcReport, Hit, Project, Redactor, SearchQuery, StoreError};
+use crate::session::{
+    self, Arrival, GcPolicy, GcReport, Hit, Project, Redactor, SearchQuery, StoreError,
+};
 use crate::snapshot;
 use crate::tui::term::sanitise::Safe;
 
@@ -271,7 +274,13 @@ fn import(ground: &Ground, project: &Project, file: &Path) -> Result<(), AppErro
         let message = format!("{name} cannot be read: {e}.");
         AppError::usage(message, "Name a file that `dunlin sessions export` wrote.")
     })?;
-    let info = project.import(&bytes, fresh_id(), &ground.worktree, now())?;
+    let arrival = Arrival {
+        id: fresh_id(),
+        worktree: &ground.worktree,
+        now: now(),
+        is_secret,
+    };
+    let info = project.import(&bytes, &arrival)?;
     print(info.id);
     Ok(())
 }

@@ -257,12 +257,11 @@ impl Owner {
     /// Tells others what our commands are held to have done.
     fn say(&self, court: Court, others: &[Other]) {
         let heard = others.iter().any(|other| other.alive);
-        if !heard || court.claims.len() > CLAIMS {
-            return self
-                .log
-                .settle(Vec::new(), if heard { Vec::new() } else { court.ids });
+        if !heard {
+            self.log.settle(Vec::new(), &court.ids);
+        } else if court.claims.len() <= CLAIMS {
+            self.log.settle(court.claims, &court.ids);
         }
-        self.log.settle(court.claims, court.ids);
     }
 }
 

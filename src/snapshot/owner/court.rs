@@ -132,9 +132,10 @@ impl Court {
             }
             for claim in other.account.claims.iter().filter(|c| span.holds(c.at)) {
                 let ours_too = first.is_some_and(|first| first <= claim.at);
-                let whose = match claim.disputed && ours_too {
-                    true => Whose::Disputed,
-                    false => Whose::Theirs,
+                let whose = if claim.disputed && ours_too {
+                    Whose::Disputed
+                } else {
+                    Whose::Theirs
                 };
                 let known = Known {
                     late: true,
@@ -189,9 +190,10 @@ impl Court {
         let whole = self.span.whole();
         let mut parts = share::chain(change.before, change.after, known);
         if share::is_broken(&parts) {
-            let whose = match self.runs.may_be_ours(&change.path, window) {
-                true => Whose::Disputed,
-                false => Whose::Theirs,
+            let whose = if self.runs.may_be_ours(&change.path, window) {
+                Whose::Disputed
+            } else {
+                Whose::Theirs
             };
             parts = vec![Part {
                 before: change.before,

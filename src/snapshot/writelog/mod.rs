@@ -241,7 +241,7 @@ impl WriteLog {
     }
 
     /// Says what commands are held to have written, then that there is no more.
-    pub(super) fn settle(&self, claims: Vec<Claim>, ids: Vec<u64>) {
+    pub(super) fn settle(&self, claims: Vec<Claim>, ids: &[u64]) {
         let mut inner = self.lock();
         for claim in claims {
             let line = Line::Claim {
@@ -266,7 +266,7 @@ impl WriteLog {
             of.map(|(id, _)| *id).collect()
         };
         let ids = self.own(commands);
-        self.settle(Vec::new(), ids);
+        self.settle(Vec::new(), &ids);
     }
 
     /// The process lives: said now and then while commands run.

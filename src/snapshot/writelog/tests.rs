@@ -31,20 +31,19 @@ impl Two {
     }
 }
 
-fn state(letter: char) -> Option<FileState> {
-    let blob = letter.to_string().repeat(40);
-    Some(FileState {
-        blob,
+fn state(letter: char) -> FileState {
+    FileState {
+        blob: letter.to_string().repeat(40),
         mode: 0o100_644,
         bits: Some(0o600),
-    })
+    }
 }
 
 #[test]
 fn others_hear_what_is_said_and_see_that_we_live() {
     let two = two();
     let write = two.theirs.about_to_write("msg_1", b"a b.txt");
-    two.theirs.wrote(write, None, state('a'));
+    two.theirs.wrote(write, None, Some(state('a')));
     let failed = two.theirs.about_to_write("msg_1", b"c");
     two.theirs.did_not_write(failed);
     let run = two.theirs.command_begins("msg_1", "make\n all", false);
@@ -53,17 +52,17 @@ fn others_hear_what_is_said_and_see_that_we_live() {
     let writes: Vec<&Write> = heard.account.writes.values().collect();
     assert_eq!(writes.len(), 1);
     assert_eq!(writes[0].path, b"a b.txt");
-    assert_eq!(writes[0].states, Some((None, state('a'))));
+    assert_eq!(writes[0].states, Some((None, Some(state('a')))));
     assert_eq!(heard.account.commands[&run].end, None);
     assert_eq!(heard.account.commands[&run].text, "make\n all");
     two.theirs.command_ends(run);
     let claim = Claim {
         at: 1,
         path: b"d".to_vec(),
-        states: (state('a'), None),
+        states: (Some(state('a')), None),
         disputed: true,
     };
-    two.theirs.settle(vec![claim.clone()], vec![run]);
+    two.theirs.settle(vec![claim.clone()], &[run]);
     let heard = two.heard().account;
     assert!(heard.commands[&run].end.is_some() && heard.commands[&run].settled);
     assert_eq!(heard.claims, [claim]);

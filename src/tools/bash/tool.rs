@@ -292,7 +292,7 @@ impl Parts {
         facts.timeout = (end.how == Ended::TimedOut).then_some(timeout);
         if end.left && end.how == Ended::Exited && running.group.is_alive() && self.jobs.has_room()
         {
-            running.told = goes_on(&context, &input.command);
+            running.told = goes_on(context, &input.command);
             let job = self
                 .jobs
                 .adopt(context.session, input.command.clone(), running);

@@ -13,7 +13,7 @@ use dunlin::session::{
 use serde_json::{Value, json};
 
 use super::rich::{SECRET, age, now, rich};
-use super::support::{Heard, Model, World, commit, message, session_id};
+use super::support::{Heard, Model, World, arrival, commit, message, session_id};
 
 fn export(world: &World, id: SessionId, format: &str) -> String {
     let redactor = Redactor::with_values([SECRET.to_owned()]);
@@ -86,7 +86,7 @@ fn an_export_comes_back_as_it_was() {
         let other = World::new();
         let info = other
             .project
-            .import(&out, copy, &other.worktree(), 5)
+            .import(&out, &arrival(copy, &other.worktree()))
             .expect("import");
         assert_eq!(info.worktree, other.worktree().display().to_string());
         let before = world.project.open_session_all(id).expect("all");
@@ -133,7 +133,7 @@ fn what_is_no_export_is_refused_and_leaves_nothing() {
     ] {
         let error = world
             .project
-            .import(bad.as_bytes(), session_id(9), &world.worktree(), 5)
+            .import(bad.as_bytes(), &arrival(session_id(9), &world.worktree()))
             .expect_err("not an export");
         assert!(matches!(error, StoreError::Import(_)), "{error}");
         assert!(!world.folder(session_id(9)).exists());

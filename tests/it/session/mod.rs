@@ -19,6 +19,8 @@ mod little_disk;
 mod marks;
 mod rich;
 mod salvage;
+mod strangers;
 mod support;
 mod trouble;
 mod two_processes;
+mod whole_or_not;

@@ -14,7 +14,7 @@ use dunlin::protocol::{
     Role, SessionId, SessionInfo, Tokens, ToolPart, ToolState,
 };
 use dunlin::session::{
-    Announce, Commit, FaultPoints, History, Opened, Project, Record, SessionStore,
+    Announce, Arrival, Commit, FaultPoints, History, Opened, Project, Record, SessionStore,
 };
 use serde_json::{Value, json};
 
@@ -32,6 +32,16 @@ pub(super) fn info(id: SessionId, worktree: &Path) -> SessionInfo {
         agent: "build".to_owned(),
         mode: Mode::Ask,
         created: 1_700_000_000_000,
+    }
+}
+
+/// An import that takes nothing for a secret.
+pub(super) fn arrival(id: SessionId, worktree: &Path) -> Arrival<'_> {
+    Arrival {
+        id,
+        worktree,
+        now: 5,
+        is_secret: |_| false,
     }
 }
 

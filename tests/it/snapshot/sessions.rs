@@ -62,10 +62,8 @@ impl Session {
         let told = self.snapshots.about_to_write(
             &self.step(),
             &at,
-            (
-                before.as_deref().map(|b| (b, bits)),
-                after.map(str::as_bytes),
-            ),
+            before.as_deref().map(|b| (b, bits)),
+            after.map(str::as_bytes),
         );
         assert!(told.is_some());
         match after {
