@@ -6,6 +6,7 @@ mod budgets;
 mod crash;
 mod crash_all;
 mod families;
+mod flood;
 mod full;
 mod grants;
 mod interrupt;
