@@ -55,6 +55,8 @@ pub(crate) struct Active {
     pub(crate) newest: Option<crate::protocol::MessageId>,
     /// What another process writes into the session, while it can only be read here.
     pub(crate) reading: Option<Box<super::reading::Reading>>,
+    /// Only the newest page of the session is in memory.
+    pub(super) resting: Option<super::resting::Resting>,
     /// A title is wanted for this prompt as soon as the first answer streams.
     pub(crate) wants_title: Option<String>,
     pub(crate) stream_sender: mpsc::Sender<Streamed>,
@@ -203,6 +205,7 @@ impl Active {
             undone: stored(&values, "undone"),
             newest: None,
             reading: None,
+            resting: None,
             wants_title: None,
             stream_sender,
             back,

@@ -78,7 +78,7 @@ impl Agent {
     /// Opens the session of a part and loads as much of it as the part needs.
     pub(super) async fn open_part(&mut self, session: SessionId, part: PartId) {
         self.open_session(session).await;
-        if self.active.turn.info().id != session {
+        if self.active.turn.info().id != session || !self.wake().await {
             return;
         }
         let conversation = self.active.turn.conversation();

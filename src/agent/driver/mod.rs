@@ -25,6 +25,7 @@ mod perform;
 mod ports;
 mod reading;
 mod recall;
+mod resting;
 mod restoring;
 mod rules;
 mod sessions;

@@ -19,6 +19,9 @@ impl Agent {
             self.notice(NoticeLevel::Warning, &self.why_read_only());
             return;
         }
+        if !self.awake_for(&op).await {
+            return;
+        }
         match op {
             Op::Prompt {
                 mut input,
@@ -89,7 +92,7 @@ impl Agent {
             Op::SetAgent(agent) => self.choose_agent(agent),
             Op::Rename(title) => self.input(Input::Titled(title)),
             Op::ListSessions { all } => self.list_sessions(all),
-            Op::LoadOlder { before } => self.send_page(Some(before)),
+            Op::LoadOlder { before } => self.load_older(before).await,
             Op::OpenSession(id) => self.open_session(id).await,
             Op::OpenPart { session, part } => self.open_part(session, part).await,
             Op::Preview(id) => self.preview(id),

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use super::active::Active;
 use super::reading::Reading;
-use super::{Agent, branch};
+use super::{Agent, branch, resting};
 use crate::context::Conversation;
 use crate::protocol::{
     Event, Fault, FaultKind, Message, MessageId, NoticeLevel, Part, SessionId, SessionInfo,
@@ -16,7 +16,7 @@ use crate::session::{ExportFormat, Opened, Project, Redactor, SessionStore, Stor
 /// How long git may take to say how the worktree stands.
 const GIT_PATIENCE: Duration = Duration::from_secs(10);
 /// Parts of a page of history.
-const PAGE: usize = 300;
+pub(super) const PAGE: usize = 300;
 
 impl Agent {
     /// What the start screen says about the place; the repository's state follows when git has said it.
@@ -155,16 +155,23 @@ impl Agent {
     /// Opens a session, also the one that is open.
     pub(super) async fn enter(&mut self, id: SessionId) -> Result<(), StoreError> {
         let (opened, foreign) = self.opened(id)?;
-        let (messages, parts) = self.whole(&opened).await?;
-        let newest = messages.iter().map(|m| m.id).max();
+        let newest = opened.history.messages.iter().map(|m| m.id).max();
         let values = opened.history.values.clone();
-        let (messages, parts) = branch::current(messages, parts, &values);
+        let (resting, messages, parts) = match resting::newest_page(&opened.history) {
+            Some((resting, messages, parts)) => (Some(resting), messages, parts),
+            None => {
+                let (messages, parts) = self.whole(&opened).await?;
+                let (messages, parts) = branch::current(messages, parts, &values);
+                (None, messages, parts)
+            }
+        };
         let conversation = Conversation::from_history(messages, parts);
         let after = opened.history.last_id;
         let info = self.fitted(opened.history.info.clone());
         self.replace(info, conversation, values).await;
         self.active.turn.ids_after(after);
         self.active.newest = newest;
+        self.active.resting = resting;
         self.active.writable = opened.writable;
         self.active.reading = Reading::of(&opened, foreign);
         self.active.attach(&self.ports, opened.store);
@@ -190,6 +197,10 @@ impl Agent {
             self.notice(NoticeLevel::Warning, &text);
         }
         self.tell_cut_journey();
+        // what another process writes is followed over all of it
+        if !opened.writable || !unsettled.is_empty() {
+            self.wake().await;
+        }
         if opened.writable {
             self.make_up_for(unsettled);
         }
@@ -282,7 +293,7 @@ impl Agent {
     }
 
     fn send_entries(&self, range: std::ops::Range<usize>) {
-        let first = range.start == 0;
+        let first = range.start == 0 && self.active.resting.is_none();
         let entries = self.active.turn.conversation().entries();
         let page = entries.get(range).unwrap_or_default();
         let event = Event::History {

@@ -3,6 +3,7 @@
 
 use super::Turn;
 use crate::agent::effect::Effect;
+use crate::context::Conversation;
 use crate::protocol::{MessageId, Millis, PartId, SessionInfo, Status};
 
 impl Turn {
@@ -23,6 +24,17 @@ impl Turn {
             }
         }
         self.measure();
+    }
+
+    /// The whole conversation takes the place of its newest messages, which may have changed since.
+    pub fn remember(&mut self, whole: Conversation) {
+        let known = std::mem::replace(&mut self.conversation, whole);
+        let folding = self.setup.context.prune_fold;
+        self.conversation.set_folding(folding);
+        self.conversation.set_pinned(&self.pins);
+        self.put_back(known.entries().to_vec());
+        self.guard = super::LoopGuard::default();
+        self.remember_calls();
     }
 
     /// Takes over what another process stored of the session (a read-only view follows it).

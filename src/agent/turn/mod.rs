@@ -34,16 +34,13 @@ use std::collections::{BTreeMap, VecDeque};
 use super::budget::Spent;
 use super::effect::Effect;
 use super::input::{Input, StreamId};
-use super::loop_guard::{Limits, LoopGuard};
+use super::loop_guard::LoopGuard;
 use super::queue::Queue;
 use crate::config::used::{Budget, ContextSettings, TurnSettings};
-use crate::context::overflow::{Usage, Window};
-use crate::context::{Conversation, overflow};
+use crate::context::Conversation;
+use crate::context::overflow::Usage;
 use crate::model::ModelInfo;
-use crate::protocol::{
-    Ask, Effort, Event, IdMint, MessageId, Millis, PartId, Phase, QueueState, SessionInfo, Status,
-    TurnEnd,
-};
+use crate::protocol::{Ask, Effort, Event, IdMint, Millis, PartId, SessionInfo, TurnEnd};
 
 /// What a turn is told once.
 #[derive(Debug, Clone)]

@@ -5,6 +5,7 @@
 mod branches;
 mod changes;
 mod leave;
+mod long;
 mod outside;
 mod plain;
 mod screen;
