@@ -183,7 +183,9 @@ impl Queue {
     /// Takes all guidance out.
     pub fn take_guidance(&mut self) -> Vec<QueueItem> {
         let items = std::mem::take(&mut self.state.guidance);
-        items.iter().for_each(|item| self.gone(item.id));
+        for item in &items {
+            self.gone(item.id);
+        }
         items
     }
 

@@ -13,7 +13,7 @@ use crate::agent::input::{Judgement, Timer};
 use crate::context::assemble;
 use crate::model::{Block, Delta, Usage as Counts};
 use crate::protocol::{
-    Answer, AskBody, Delivery, Fault, FaultKind, Finish, Mode, ModelRef, Part, PartBody, Phase,
+    Answer, AskBody, Delivery, Fault, FaultKind, Finish, Mode, ModelRef, Part, PartBody,
     PromptInput, Role, SnapshotId, ToolState,
 };
 use crate::session::Record;

@@ -191,7 +191,9 @@ impl Run {
                 return false;
             }
             Event::Dequeued { ids, .. } => {
-                ids.iter().for_each(|id| _ = self.waits.remove(id));
+                for id in ids {
+                    self.waits.remove(id);
+                }
                 return false;
             }
             Event::TurnStarted => {

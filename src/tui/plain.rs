@@ -252,6 +252,8 @@ impl Plain {
             Event::TurnFinished { .. } => self.running = false,
             Event::Error { .. } if self.asks.is_empty() => self.running = false,
             Event::Queued { .. } => self.queued += 1,
+            // the error before it ended nothing
+            Event::Returned { .. } => self.running = true,
             Event::Dequeued { count, .. } => self.queued = self.queued.saturating_sub(count),
             Event::QueueChanged { queue } => {
                 self.queued = queue.guidance.len() + queue.follow_ups.len();
