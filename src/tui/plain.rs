@@ -26,6 +26,7 @@ use super::state::asks::{Field, OpenAsk};
 use super::term::guard::write_all;
 use crate::protocol::event::PinChoice;
 use crate::protocol::link::OpSender;
+use crate::protocol::mentions::mentioned;
 use crate::protocol::{
     Answer, Delivery, Destination, Event, Op, PromptInput, SearchHit, SessionId, SessionSummary,
     Status, TreeTurn,
@@ -384,7 +385,7 @@ impl Plain {
             None => Op::Prompt {
                 input: PromptInput {
                     text: line.to_owned(),
-                    files: Vec::new(),
+                    files: mentioned(line),
                 },
                 delivery: Delivery::Guidance,
             },

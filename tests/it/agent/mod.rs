@@ -15,6 +15,7 @@ mod loops;
 mod media;
 pub mod orders;
 mod orphans;
+mod pictures;
 mod replay;
 mod sandbox;
 mod subagents;
