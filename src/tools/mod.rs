@@ -10,6 +10,7 @@ pub mod blocking;
 pub mod contract;
 pub mod edit;
 pub(crate) mod file;
+pub mod media;
 pub mod output;
 pub mod patch;
 pub(crate) mod put;

@@ -57,6 +57,8 @@ pub(crate) struct Active {
     pub(crate) newest: Option<crate::protocol::MessageId>,
     /// What another process writes into the session, while it can only be read here.
     pub(crate) reading: Option<Box<super::reading::Reading>>,
+    /// Files of which it was said that they are gone.
+    pub(super) missing: std::collections::HashSet<String>,
     /// Only the newest page of the session is in memory.
     pub(super) resting: Option<super::resting::Resting>,
     /// A title is wanted for this prompt as soon as the first answer streams.
@@ -208,6 +210,7 @@ impl Active {
             undone: stored(&values, "undone"),
             newest: None,
             reading: None,
+            missing: std::collections::HashSet::new(),
             resting: None,
             wants_title: None,
             stream_sender,

@@ -18,6 +18,7 @@ mod follower;
 mod judge;
 mod keeping;
 mod logging;
+mod media;
 mod models;
 mod ops;
 mod outside;
