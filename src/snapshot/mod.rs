@@ -11,12 +11,14 @@
 //! `docs/snapshots.md` has the rules and the figures. Nothing here knows of sessions or turns.
 
 mod aside;
+mod carry;
 mod diff;
 mod disk;
 mod gc;
 mod handle;
 mod head;
 mod hunk;
+mod links;
 mod naming;
 mod noted;
 mod owner;

@@ -10,6 +10,7 @@
 
 mod aside;
 mod limits;
+mod links;
 mod odd;
 mod places;
 mod random;
