@@ -18,8 +18,9 @@ use serde_json::{Value, json};
 use super::archive;
 use super::commit::Record;
 use super::error::StoreError;
+use super::found::no_facts;
 use super::history::History;
-use super::project::{Project, no_facts};
+use super::project::Project;
 use super::redact::{Redactor, strings};
 use crate::protocol::{BlobRef, Part, PartBody, SessionId};
 

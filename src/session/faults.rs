@@ -32,6 +32,8 @@ struct State {
     syncs: u64,
     /// How long the next writes to a journal take.
     slow_writes: VecDeque<Duration>,
+    /// How many of the next writes to a journal find no room.
+    refused_writes: u32,
     view: VecDeque<ViewFault>,
     released: bool,
     /// Steps of changes to more than one file so far, and at which of them everything ends.
@@ -77,6 +79,11 @@ impl FaultPoints {
         self.lock().slow_writes.extend(times);
     }
 
+    /// The next `count` writes to a journal find the disk full; those after them find room.
+    pub fn refuse_writes(&self, count: u32) {
+        self.lock().refused_writes = count;
+    }
+
     /// Calls of fdatasync so far, failed ones included.
     pub fn syncs(&self) -> u64 {
         self.lock().syncs
@@ -119,19 +126,24 @@ impl FaultPoints {
         }
     }
 
-    pub(super) fn write(&self) {
+    pub(super) fn write(&self) -> io::Result<()> {
         let mut state = self.lock();
+        if state.refused_writes > 0 {
+            state.refused_writes -= 1;
+            return Err(io::ErrorKind::StorageFull.into());
+        }
         let Some(time) = state.slow_writes.pop_front() else {
-            return;
+            return Ok(());
         };
         let until = Instant::now() + time;
         while !state.released {
             let Some(left) = until.checked_duration_since(Instant::now()) else {
-                return;
+                break;
             };
             let waited = self.changed.wait_timeout(state, left);
             state = waited.unwrap_or_else(PoisonError::into_inner).0;
         }
+        Ok(())
     }
 
     pub(super) fn sync(&self) -> io::Result<()> {

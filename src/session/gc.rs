@@ -19,7 +19,7 @@ use super::journal::open_file;
 use super::list;
 use super::meta::{Meta, modified};
 use super::newer::{self, Look, Versions};
-use super::place::Place;
+use super::place::{Claim, Place};
 use super::project::Project;
 use super::staging;
 use crate::protocol::{Millis, SessionId};
@@ -106,20 +106,32 @@ impl Project {
         if old.is_empty() {
             return;
         }
-        let mut used = HashSet::new();
-        for place in places {
-            // a session that cannot be read may refer to any blob
-            let there = place.folder.exists() && !sweep.gone.contains(&place.folder);
-            if there && mentioned(place, &mut used).is_err() {
-                return;
+        let (mut used, mut read) = (HashSet::new(), HashSet::new());
+        let mut unread = places.to_vec();
+        while !unread.is_empty() {
+            for place in unread {
+                // a session that cannot be read may refer to any blob
+                let there = place.folder.exists() && !sweep.gone.contains(&place.folder);
+                if there && mentioned(&place, &mut used).is_err() {
+                    return;
+                }
+                read.insert(place.id);
             }
+            // copies that were made meanwhile name the blobs of what may be gone by now
+            let Ok(mut now) = list::all_places(&[self.sessions_dir()]) else {
+                return;
+            };
+            now.retain(|place| !read.contains(&place.id));
+            unread = now;
         }
         for path in old {
             let name = path.file_name().unwrap_or_default().to_string_lossy();
             let known = <[u8; NAME]>::try_from(name.as_bytes()).is_ok_and(|n| used.contains(&n));
             if !known {
-                sweep.report.blobs += 1;
-                sweep.free(&path);
+                self.blobs().remove_old(&path, young, || {
+                    sweep.report.blobs += 1;
+                    sweep.free(&path);
+                });
             }
         }
     }
@@ -205,7 +217,10 @@ impl Sweep<'_> {
         } else {
             fs::remove_file(path)
         };
-        if let Err(error) = removed {
+        // what another clean-up was quicker to remove is gone as well
+        if let Err(error) = removed
+            && error.kind() != io::ErrorKind::NotFound
+        {
             let problem = StoreError::io("remove", path, error).to_string();
             self.report.problems.push(problem);
         }
@@ -241,7 +256,11 @@ impl Sweep<'_> {
         let day = self.policy.before(1);
         let touched = modified(&journal).max(modified(&place.folder));
         if touched < day && holds_nothing(place) {
-            self.remove(&place.folder);
+            // somebody may open it just now
+            let ours = self.policy.dry_run || matches!(place.claim(), Ok(Claim::Ours(_)));
+            if ours {
+                self.remove(&place.folder);
+            }
             return;
         }
         let mut left_over = entries(&place.folder);

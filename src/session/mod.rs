@@ -22,6 +22,7 @@ mod export;
 mod facts;
 mod faults;
 mod follow;
+mod found;
 mod frames;
 mod gc;
 mod history;
