@@ -233,6 +233,9 @@ pub enum Event {
     Tree {
         /// The turns.
         turns: Vec<TreeTurn>,
+        /// The prompt of the turn that somebody looked for.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        sought: Option<MessageId>,
     },
     /// Answer to `Op::Preview`: the last turns of a session, outputs left out.
     #[serde(rename = "preview")]

@@ -286,8 +286,11 @@ impl Plain {
                 self.print("y does it, anything else leaves it.");
                 self.undo = Some(to);
             }
-            Event::Tree { turns } => {
+            Event::Tree { turns, sought } => {
                 self.all(&chosen::tree(&turns));
+                if let Some(at) = turns.iter().position(|turn| Some(turn.prompt) == sought) {
+                    self.print(&format!("What was sought is in turn {}.", at + 1));
+                }
                 self.turns = turns;
             }
             Event::Found {

@@ -85,9 +85,9 @@ impl Agent {
         let Some(message) = conversation.part(part).map(|p| p.message) else {
             self.notice(
                 NoticeLevel::Info,
-                "It was said on another branch of this session: choose that branch to see it.",
+                "It was said on another branch of this session, in the turn that is chosen: enter goes there.",
             );
-            self.show_tree();
+            self.show_tree(Some(part));
             return;
         };
         let entries = conversation.entries();

@@ -73,7 +73,7 @@ impl Agent {
                 files,
                 confirmed,
             } => self.switch_branch(tip, files, confirmed).await,
-            Op::Tree => self.show_tree(),
+            Op::Tree => self.show_tree(None),
             Op::Diff(scope) => self.diff(scope),
             Op::DiffFile { scope, path } => self.diff_file(scope, path),
             Op::UndoHunk { scope, path, hunk } => self.undo_hunk(scope, path, hunk).await,

@@ -49,12 +49,14 @@ pub struct Rewind {
 }
 
 impl Rewind {
-    /// From the agent's answer; the newest turn of the current branch is chosen.
-    pub fn new(turns: Vec<TreeTurn>) -> Self {
+    /// From the agent's answer; the turn that was sought is chosen, else the newest of the current branch.
+    pub fn new(turns: Vec<TreeTurn>, sought: Option<MessageId>) -> Self {
         let lines = lay_out(&turns);
+        let found = |line: &Line| Some(turns[line.turn].prompt) == sought;
+        let found = lines.iter().position(found);
         let last = lines.iter().rposition(|line| turns[line.turn].current);
         Self {
-            selected: last.unwrap_or(lines.len().saturating_sub(1)),
+            selected: found.or(last).unwrap_or(lines.len().saturating_sub(1)),
             turns,
             lines,
             seen: SeenRows::default(),

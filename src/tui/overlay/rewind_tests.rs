@@ -47,6 +47,22 @@ fn the_current_branch_runs_straight_and_others_hang_beside_it() {
 }
 
 #[test]
+fn the_turn_that_was_sought_is_chosen_and_else_the_newest_of_the_branch() {
+    let turns = [
+        turn(1, None, true, 3),
+        turn(2, Some(1), false, 2),
+        turn(3, Some(1), true, 3),
+    ];
+    let chosen = |sought: Option<u128>| {
+        let view = Rewind::new(turns.to_vec(), sought.map(MessageId::from_raw));
+        view.chosen().map(|turn| turn.prompt.raw())
+    };
+    assert_eq!(chosen(Some(2)), Some(2));
+    assert_eq!(chosen(None), Some(3));
+    assert_eq!(chosen(Some(9)), Some(3));
+}
+
+#[test]
 fn several_first_prompts_are_branches_too() {
     let turns = [turn(1, None, false, 1), turn(2, None, true, 2)];
     assert_eq!(shape(&turns), ["├t1", "t2"]);

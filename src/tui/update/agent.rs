@@ -194,7 +194,7 @@ fn answered(state: &mut State, event: Event, now: Millis) -> Vec<Effect> {
             let view = UndoView::new(to, prompt, files, note);
             state.overlays.push(Overlay::Undo(view));
         }
-        Event::Tree { turns } => show_tree(state, turns),
+        Event::Tree { turns, sought } => show_tree(state, turns, sought),
         Event::Show { part } => {
             match state.looked_for.take() {
                 Some(words) => state.transcript.show_words(part, &words),
@@ -301,8 +301,8 @@ fn show_pins(state: &mut State, pins: &[PinChoice], now: Millis) {
     }
 }
 
-fn show_tree(state: &mut State, turns: Vec<TreeTurn>) {
-    let view = Rewind::new(turns);
+fn show_tree(state: &mut State, turns: Vec<TreeTurn>, sought: Option<MessageId>) {
+    let view = Rewind::new(turns, sought);
     if view.is_empty() {
         return;
     }

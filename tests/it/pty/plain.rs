@@ -130,6 +130,15 @@ fn turns_are_gone_back_to_and_words_are_found_by_number() {
     terminal.send("/search echo one\r");
     let screen = terminal.shows("/search NUMBER");
     assert!(screen.contains("tool: echo one > f.txt"), "{screen}");
+    // what was said on another branch is shown where it is
+    terminal.send("/undo\r");
+    terminal.shows("Take back the turn of: write two");
+    terminal.send("y\r");
+    until("the first content again", || world.read("f.txt") == "one\n");
+    terminal.send("/search echo two\r");
+    terminal.shows("tool: echo two > f.txt");
+    terminal.send("/search 1\r");
+    terminal.shows("What was sought is in turn 2.");
     terminal.send("/quit\r");
     assert_eq!(terminal.ends(), 0);
     assert_plain(&terminal);

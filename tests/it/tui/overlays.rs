@@ -45,11 +45,17 @@ const ALL: &[Open] = &[
             turn(3, Some(1), false),
             turn(5, Some(1), true),
         ];
-        w.tui.event(Event::Tree { turns });
+        w.tui.event(Event::Tree {
+            turns,
+            sought: None,
+        });
     }),
     ("how to rewind", |w| {
         let turns = vec![turn(1, None, true)];
-        w.tui.event(Event::Tree { turns });
+        w.tui.event(Event::Tree {
+            turns,
+            sought: None,
+        });
         w.tui.press("enter");
     }),
     ("search", |w| search(w, vec![hit(1), hit(2)])),

@@ -282,7 +282,10 @@ fn tree(world: &mut World) {
         turn(20, Some(10), "one way", false, 21),
         turn(30, Some(10), "other way", true, 31),
     ];
-    world.tui.event(Event::Tree { turns });
+    world.tui.event(Event::Tree {
+        turns,
+        sought: None,
+    });
 }
 
 #[test]
