@@ -1,6 +1,6 @@
 //! Fault points: where a test lets the disk or the index of a session fail. The program sets none.
 //!
-//! `Project::with_faults` hands them to every session it opens; the sync thread and the view thread
+//! `Project::with_faults` hands them to every session it opens; writer, sync thread and view thread
 //! ask them before they do what can fail. What fails so looks like the real thing from there on.
 
 use std::collections::VecDeque;
@@ -10,6 +10,8 @@ use std::time::{Duration, Instant};
 
 use super::error::StoreError;
 
+/// ENOSPC, as a full disk answers write.
+const NO_SPACE: i32 = 28;
 /// EIO, as a disk with a broken sector answers fdatasync.
 const BROKEN_DISK: i32 = 5;
 
@@ -30,6 +32,11 @@ struct State {
     /// What the next tries to lock a session are answered with.
     locks: VecDeque<i32>,
     syncs: u64,
+    /// Writes to journals so far, refused ones included, and which of them is refused.
+    writes: u64,
+    refused_write: Option<u64>,
+    /// True while fdatasync does not come back.
+    held_syncs: bool,
     /// How long the next writes to a journal take.
     slow_writes: VecDeque<Duration>,
     view: VecDeque<ViewFault>,
@@ -77,9 +84,40 @@ impl FaultPoints {
         self.lock().slow_writes.extend(times);
     }
 
+    /// The so many-th write to a journal from now on, from 0, is refused as by a full disk. That one only.
+    pub fn refuse_write(&self, number: u64) {
+        let mut state = self.lock();
+        state.refused_write = Some(state.writes + number);
+    }
+
+    /// True if there was no write yet that was to be refused.
+    pub fn write_is_awaited(&self) -> bool {
+        self.lock().refused_write.is_some()
+    }
+
     /// Calls of fdatasync so far, failed ones included.
     pub fn syncs(&self) -> u64 {
         self.lock().syncs
+    }
+
+    /// From now on fdatasync does not come back, until it may again.
+    pub fn hold_syncs(&self, held: bool) {
+        self.lock().held_syncs = held;
+        self.changed.notify_all();
+    }
+
+    /// Waits until fdatasync was called so many times in all; false if that takes longer than `patience`.
+    pub fn until_syncs(&self, count: u64, patience: Duration) -> bool {
+        let until = Instant::now() + patience;
+        let mut state = self.lock();
+        while state.syncs < count {
+            let Some(left) = until.checked_duration_since(Instant::now()) else {
+                return false;
+            };
+            let waited = self.changed.wait_timeout(state, left);
+            state = waited.unwrap_or_else(PoisonError::into_inner).0;
+        }
+        true
     }
 
     /// The next uses of the index go wrong so, one after the other.
@@ -119,24 +157,35 @@ impl FaultPoints {
         }
     }
 
-    pub(super) fn write(&self) {
+    pub(super) fn write(&self) -> io::Result<()> {
         let mut state = self.lock();
+        let number = state.writes;
+        state.writes += 1;
+        if state.refused_write.take_if(|at| *at == number).is_some() {
+            return Err(io::Error::from_raw_os_error(NO_SPACE));
+        }
         let Some(time) = state.slow_writes.pop_front() else {
-            return;
+            return Ok(());
         };
         let until = Instant::now() + time;
         while !state.released {
             let Some(left) = until.checked_duration_since(Instant::now()) else {
-                return;
+                return Ok(());
             };
             let waited = self.changed.wait_timeout(state, left);
             state = waited.unwrap_or_else(PoisonError::into_inner).0;
         }
+        Ok(())
     }
 
     pub(super) fn sync(&self) -> io::Result<()> {
         let mut state = self.lock();
         state.syncs += 1;
+        self.changed.notify_all();
+        while state.held_syncs {
+            let waited = self.changed.wait(state);
+            state = waited.unwrap_or_else(PoisonError::into_inner);
+        }
         if state.failing_syncs == 0 {
             return Ok(());
         }

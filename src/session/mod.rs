@@ -60,6 +60,7 @@ pub use gc::{GcPolicy, GcReport};
 pub use history::{History, PAGE_PARTS, Page};
 pub use import::Arrival;
 pub use meta::SummaryPatch;
+pub use needed::SnapshotsInUse;
 pub use project::Project;
 pub use record::FORMAT;
 pub use redact::{REDACTED, Redactor};

@@ -29,6 +29,7 @@ use super::store::{End, Inner, Opened, SessionStore};
 use super::view::{Ask, Line, damage_notice};
 use super::writer::Start;
 use super::{SMALL, list, lost};
+use crate::config::private;
 use crate::protocol::{SessionId, SessionInfo, SessionSummary};
 
 /// The data folder of one worktree.
@@ -48,8 +49,10 @@ impl Project {
             .map_err(|e| StoreError::io("find the folder", worktree, e))?;
         let identity = common_dir(&real).unwrap_or_else(|| real.clone());
         let hash = blake3::hash(identity.as_os_str().as_bytes()).to_hex();
+        let folder = data_dir.join("projects").join(hash.as_str());
+        close_what_was_open(&folder);
         Ok(Self {
-            folder: data_dir.join("projects").join(hash.as_str()),
+            folder,
             worktree: Some(real),
             faults: None,
         })
@@ -122,7 +125,9 @@ impl Project {
         }
         let place = self.place(info.id);
         let (lock, mut journal) = make(&place)?;
-        if let Err(error) = journal.append(&[Record::Info(info.clone())]) {
+        let facts = [Record::Info(info.clone())];
+        let written = place.may_write().and_then(|()| journal.append(&facts));
+        if let Err(error) = written {
             drop(fs::remove_dir_all(&place.folder));
             return Err(error);
         }
@@ -358,6 +363,19 @@ impl Project {
     /// The session used last, subagents' sessions left out.
     pub fn newest(&self) -> Result<Option<SessionId>, StoreError> {
         list::newest(&self.sessions_dir(), &|worktree| self.is_here(worktree))
+    }
+}
+
+/// Folders that an earlier dunlin made are closed to others. Costs a few system calls; what is below them
+/// cannot be reached then.
+fn close_what_was_open(project: &Path) {
+    let above = project.parent().unwrap_or(project);
+    private::close_folder(above);
+    if private::close_folder(project) {
+        // `snap` is closed with all that is in it when it is opened
+        for name in ["sessions", "blobs", "staging"] {
+            private::close_folder(&project.join(name));
+        }
     }
 }
 

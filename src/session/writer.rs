@@ -18,7 +18,7 @@ use super::journal::Journal;
 use super::place::{Lock, Place};
 use super::syncer::{self, Syncer};
 use super::view::{Ask, Line, PATIENCE};
-use crate::protocol::{Event, Fault, FaultKind, MessageId, PartId};
+use crate::protocol::{Event, Fault, FaultKind, Finish, MessageId, PartBody, PartId};
 
 /// What a writer starts with.
 pub(super) struct Start {
@@ -44,6 +44,8 @@ pub(super) struct Writer {
     /// What a failed commit left out. Nothing that builds on it is accepted until it is there.
     lost_messages: HashSet<MessageId>,
     lost_parts: HashSet<PartId>,
+    /// Something of the running turn was refused: it must not be told as done.
+    cut: bool,
 }
 
 impl Writer {
@@ -69,6 +71,7 @@ impl Writer {
             has_message: !start.new,
             lost_messages: HashSet::new(),
             lost_parts: HashSet::new(),
+            cut: false,
         };
         Ok((writer, start.lock))
     }
@@ -120,12 +123,10 @@ impl Writer {
     ) -> Option<Commit> {
         let records = &commit.records;
         if !records.is_empty() {
-            if let Some(faults) = &self.place.faults {
-                faults.write();
-            }
+            let allowed = gap(records, &self.lost_messages, &self.lost_parts)
+                .and_then(|()| self.place.may_write());
             let journal = &mut self.journal;
-            let gap = gap(records, &self.lost_messages, &self.lost_parts);
-            match gap.and_then(|()| append(journal, records)) {
+            match allowed.and_then(|()| append(journal, records)) {
                 Ok(true) => self.keep(records),
                 Ok(false) => return Some(commit),
                 Err(error) => {
@@ -136,7 +137,8 @@ impl Writer {
             }
         }
         if !commit.announce.is_empty() {
-            self.announce.announce(commit.announce);
+            let events = self.as_it_ended(commit.announce);
+            self.announce.announce(events);
         }
         let end = self.journal.end();
         match commit.sync {
@@ -150,16 +152,33 @@ impl Writer {
 
     /// A commit is not kept. Of its events those are announced all the same that end something: whoever
     /// waits for the end must not wait for ever.
-    fn refuse(&self, commit: Commit, fault: &Fault) {
+    fn refuse(&mut self, commit: Commit, fault: &Fault) {
+        self.cut = true;
         let ends: Vec<Event> = commit
             .announce
             .into_iter()
             .filter_map(Event::unkept)
             .collect();
         if !ends.is_empty() {
+            let ends = self.as_it_ended(ends);
             self.announce.announce(ends);
         }
         refuse(&*self.announce, commit.sync, fault);
+    }
+
+    /// A turn of which something was refused did not end as `done`, though whoever ends it may not know yet.
+    fn as_it_ended(&mut self, events: Vec<Event>) -> Vec<Event> {
+        if !self.cut {
+            return events;
+        }
+        let ended = |event: Event| match event {
+            Event::TurnFinished { .. } => {
+                self.cut = false;
+                event.unkept()
+            }
+            other => Some(other),
+        };
+        events.into_iter().filter_map(ended).collect()
     }
 
     fn lose(&mut self, records: &[Record]) {
@@ -241,7 +260,7 @@ impl Writer {
 }
 
 /// Refuses what builds on something that could not be written: text with a hole in it, a part
-/// without its message, a mark on a part that is not there.
+/// without its message, a mark on a part that is not there, and what says that an answer is complete.
 fn gap(
     records: &[Record],
     lost_messages: &HashSet<MessageId>,
@@ -273,7 +292,28 @@ fn gap(
             _ => {}
         }
     }
-    Ok(())
+    let message = lost_messages.iter().find(|id| !mended.contains(id));
+    let part = lost_parts.iter().find(|id| !mended_parts.contains(id));
+    let missing = message
+        .map(|id| format!("message {id}"))
+        .or_else(|| part.map(|id| format!("part {id}")));
+    match missing {
+        Some(missing) if records.iter().any(completes) => Err(StoreError::Gap(missing)),
+        _ => Ok(()),
+    }
+}
+
+/// True for what says that an answer is all there. (One that was cut off says so itself.)
+fn completes(record: &Record) -> bool {
+    let finish = match record {
+        Record::Message(message) => message.finish,
+        Record::Part(part) => match part.body {
+            PartBody::StepFinish { reason, .. } => Some(reason),
+            _ => None,
+        },
+        _ => None,
+    };
+    finish.is_some_and(|how| !matches!(how, Finish::Interrupted | Finish::Error))
 }
 
 /// Tells everybody concerned that a commit was not kept.

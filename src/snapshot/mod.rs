@@ -15,6 +15,7 @@ mod disk;
 mod gc;
 mod handle;
 mod head;
+mod held;
 mod hunk;
 mod noted;
 mod owner;
@@ -34,7 +35,7 @@ mod undo;
 mod visit;
 mod watch;
 
-pub use gc::{GcReport, collect, disk_use, survey};
+pub use gc::{GcReport, Needed, collect, disk_use, survey};
 pub use handle::Snapshots;
 pub use record::{FileState, FileWrite, Hints, Restored, SnapshotError, SnapshotState, Taken};
 pub use repo::make_repository;

@@ -321,6 +321,10 @@ impl Agent {
             }
             Streamed::End(stream, result) => {
                 self.flush();
+                // what was refused of the answer must be known before it is called whole
+                while let Ok(back) = self.back.try_recv() {
+                    self.came_back(back);
+                }
                 self.active.streams.remove(&stream);
                 let end = match &result {
                     Ok(()) => AnswerEnd::Ended,
