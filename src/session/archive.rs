@@ -14,8 +14,10 @@ use memchr::memmem::Finder;
 use super::disk::size;
 use super::error::StoreError;
 use super::image::Image;
+use super::journal::open_file;
 use super::lost;
 use super::meta::Meta;
+use super::newer::{self, Look};
 use super::place::{Claim, Place, sync_folder};
 
 const LEVEL: i32 = 9;
@@ -35,6 +37,7 @@ fn create(path: &Path) -> io::Result<File> {
 
 /// Packs a session that nobody has open. Returns the bytes that became free.
 pub(super) fn pack(place: &Place) -> Result<u64, StoreError> {
+    newer::refuse(place, Look::Whole)?;
     let _lock = match place.claim()? {
         Claim::Ours(lock) => lock,
         Claim::Taken(pid) => {
@@ -50,7 +53,7 @@ pub(super) fn pack(place: &Place) -> Result<u64, StoreError> {
     let temporary = archive.with_extension("tmp");
     let packed = (|| {
         let mut file = create(&temporary)?;
-        compress(&File::open(&journal)?, &mut file)?;
+        compress(&open_file(&journal)?, &mut file)?;
         file.sync_all()?;
         place.step();
         fs::rename(&temporary, &archive)?;
@@ -73,8 +76,9 @@ pub(super) fn pack(place: &Place) -> Result<u64, StoreError> {
 /// Bytes that packing would free: everything is done but the writing.
 pub(super) fn would_free(place: &Place) -> Result<u64, StoreError> {
     let journal = place.journal();
+    newer::refuse(place, Look::Whole)?;
     let mut packed = Counted::default();
-    let done = File::open(&journal).and_then(|file| compress(&file, &mut packed));
+    let done = open_file(&journal).and_then(|file| compress(&file, &mut packed));
     done.map_err(|e| StoreError::io("read", &journal, e))?;
     // as file systems round
     let packed = packed.0.next_multiple_of(4_096);
@@ -158,13 +162,21 @@ pub(super) fn unpack(place: &Place, notices: &mut Vec<String>) -> Result<(), Sto
 /// A session read into memory, packed or not, without changing anything on disk.
 pub(super) fn image(place: &Place) -> Result<Image, StoreError> {
     let mut image = if place.journal().exists() {
-        Image::read(&place.journal(), None)?
+        Image::read(place.id, &place.journal(), None)?
     } else {
         let archive = place.archive();
         let io = |e| StoreError::io("unpack", &archive, e);
         let mut file = tempfile::NamedTempFile::new().map_err(io)?;
         let damaged = copy_unpacked(&archive, file.as_file_mut()).map_err(io)?;
-        let mut image = Image::read(file.path(), None)?;
+        let mut image = Image::read(place.id, file.path(), None).map_err(|error| match error {
+            // not the temporary file it was found in
+            StoreError::Newer { found, known, .. } => StoreError::Newer {
+                path: archive.clone(),
+                found,
+                known,
+            },
+            other => other,
+        })?;
         image.damaged += damaged;
         image
     };
@@ -174,7 +186,7 @@ pub(super) fn image(place: &Place) -> Result<Image, StoreError> {
 
 /// The bytes of a journal, packed or not, without changing anything of the session.
 pub(super) fn bytes(place: &Place) -> io::Result<File> {
-    match File::open(place.journal()) {
+    match open_file(&place.journal()) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             let mut file = tempfile::tempfile()?;
             copy_unpacked(&place.archive(), &mut file)?;
@@ -186,8 +198,9 @@ pub(super) fn bytes(place: &Place) -> io::Result<File> {
 
 /// Unpacks frame by frame; gives the number of damaged ones. Of those comes what stands before the damage:
 /// lines have checksums of their own.
-fn copy_unpacked(archive: &Path, to: &mut File) -> io::Result<u64> {
-    let packed = fs::read(archive)?;
+pub(super) fn copy_unpacked(archive: &Path, to: &mut impl Write) -> io::Result<u64> {
+    let mut packed = Vec::new();
+    open_file(archive)?.read_to_end(&mut packed)?;
     let magic = Finder::new(&MAGIC);
     let (mut rest, mut damaged) = (packed.as_slice(), 0);
     while !rest.is_empty() {
@@ -209,7 +222,7 @@ fn copy_unpacked(archive: &Path, to: &mut File) -> io::Result<u64> {
 }
 
 /// `io::copy` would give up what it has read when the next bytes are damaged.
-fn copy_frame(decoder: &mut impl Read, to: &mut File) -> io::Result<()> {
+fn copy_frame(decoder: &mut impl Read, to: &mut impl Write) -> io::Result<()> {
     let mut bytes = vec![0; 128 << 10];
     loop {
         match decoder.read(&mut bytes)? {

@@ -111,7 +111,7 @@ pub(super) fn write_new(
     }
     place.step();
     // read back, as whoever lists it would
-    let image = Image::read(&place.journal(), None)?;
+    let image = Image::read(place.id, &place.journal(), None)?;
     if let Some(meta) = Meta::of_image(&image, &SummaryPatch::default(), now) {
         meta.write(place)?;
     }

@@ -31,8 +31,9 @@ use super::keys::{
     MARK, MESSAGE, check_key, header_rest, message_key, message_of, part_key, piece, split_key,
 };
 use super::place::make_folder;
-use super::record::{self, FORMAT, Line, Order, Unreadable};
-use crate::protocol::{Message, MessageId, PartId};
+use super::record::{self, FORMAT, Line, Order, Stored, Unreadable, WIDEST_GAP};
+use super::repeats::Repeats;
+use crate::protocol::{Message, MessageId, PartId, SessionId};
 
 /// Largest value.
 const CHUNK: usize = 4_000;
@@ -64,6 +65,7 @@ struct Mark {
 
 /// The open view.
 pub(super) struct Db {
+    session: SessionId,
     tree: sled::Db,
     mark: Mark,
     /// Writes of the batch being gathered; none deletes.
@@ -73,6 +75,7 @@ pub(super) struct Db {
     checks: BTreeMap<MessageId, Check>,
     /// Unusable lines since the last commit.
     unusable: u64,
+    repeats: Repeats,
     /// Messages of parts that may still grow; a cache.
     owners: HashMap<PartId, MessageId>,
 }
@@ -109,8 +112,8 @@ pub(super) enum Fit {
 }
 
 impl Db {
-    /// Opens or creates the view in the folder `path`.
-    pub(super) fn open(path: &Path) -> Result<Self, StoreError> {
+    /// Opens or creates the view of a session in the folder `path`.
+    pub(super) fn open(session: SessionId, path: &Path) -> Result<Self, StoreError> {
         guarded(|| {
             let tree = Self::open_sled(path)?;
             let mark = match tree.get(MARK).map_err(failed)? {
@@ -118,12 +121,14 @@ impl Db {
                 None => Mark::default(),
             };
             Ok(Self {
+                session,
                 tree,
                 mark,
                 overlay: BTreeMap::new(),
                 overlay_bytes: 0,
                 checks: BTreeMap::new(),
                 unusable: 0,
+                repeats: Repeats::default(),
                 owners: HashMap::new(),
             })
         })
@@ -153,7 +158,9 @@ impl Db {
 
     /// Compares the mark with the journal.
     pub(super) fn fit(&self, journal: &Path) -> Fit {
-        if self.mark.n == 0 || self.mark.view != VIEW_FORMAT {
+        let known = self.mark.view == VIEW_FORMAT;
+        // such a number was believed once, and no commit can follow it
+        if self.mark.n == 0 || self.mark.n > WIDEST_GAP || !known {
             return Fit::Useless;
         }
         match self.line_is_there(journal) {
@@ -169,7 +176,12 @@ impl Db {
         file.read_exact_at(&mut sum, self.mark.start)?;
         let mut last = [0];
         file.read_exact_at(&mut last, self.mark.end.saturating_sub(1))?;
-        Ok(sum == self.mark.sum.as_bytes() && last == [b'\n'])
+        Ok(sum.eq_ignore_ascii_case(self.mark.sum.as_bytes()) && last == [b'\n'])
+    }
+
+    /// Number of the last commit that counts.
+    pub(super) const fn n(&self) -> u64 {
+        self.mark.n
     }
 
     /// True if the view holds nothing at all yet.
@@ -206,9 +218,16 @@ impl Db {
                     self.mark.end = end;
                     continue;
                 }
-                Found::Line { json, end } => {
+                Found::Line { json, start, end } => {
                     match record::decode(json) {
-                        Ok(line) => self.commit(&line)?,
+                        Ok(line) => {
+                            let order = Order::of(line.n, self.mark.n, self.unusable);
+                            let again = order == Order::Again
+                                && self.repeats.has(journal, json, start).map_err(io)?;
+                            if !again {
+                                self.commit(&line, order)?;
+                            }
+                        }
                         Err(Unreadable::Newer(found)) => {
                             return Err(StoreError::Newer {
                                 path: journal.to_owned(),
@@ -216,12 +235,12 @@ impl Db {
                                 known: FORMAT,
                             });
                         }
-                        Err(Unreadable::Malformed(_)) => {
+                        Err(Unreadable::Malformed) => {
                             self.mark.damaged += 1;
                             self.unusable += 1;
                         }
                     }
-                    self.mark.start = end - json.len() as u64 - 10;
+                    self.mark.start = start;
                     self.mark.end = end;
                     self.mark.sum = format!("{:08x} ", crc32fast::hash(json));
                 }
@@ -233,14 +252,20 @@ impl Db {
         self.write_batch()
     }
 
-    fn commit(&mut self, line: &Line<'_>) -> Result<(), StoreError> {
-        let order = Order::of(line.n, self.mark.n, self.unusable);
+    fn commit(&mut self, line: &Line<'_>, order: Order) -> Result<(), StoreError> {
         self.mark.damaged += u64::from(order != Order::Next);
-        if order != Order::Again {
-            (self.mark.n, self.unusable) = (line.n, 0);
-            for record in &line.records {
-                self.apply(record)?;
-            }
+        if !order.counts() {
+            self.unusable += u64::from(order == Order::Senseless);
+            return Ok(());
+        }
+        (self.mark.n, self.unusable) = (line.n, 0);
+        let mut named = line.records.iter().filter_map(Stored::session);
+        if named.any(|id| id != self.session) {
+            self.mark.damaged += 1;
+            return Ok(());
+        }
+        for record in &line.records {
+            self.apply(record)?;
         }
         Ok(())
     }

@@ -54,7 +54,7 @@ impl Follower {
                 // a line that is being written right now may be seen before all of its bytes
                 Found::Damaged { end } if end == len => break,
                 Found::Damaged { end } => self.end = end,
-                Found::Line { json, end } => {
+                Found::Line { json, end, .. } => {
                     match record::decode(json) {
                         Ok(line) => {
                             let read = line.records.iter().filter_map(Stored::owned);
@@ -67,7 +67,7 @@ impl Follower {
                                 known: FORMAT,
                             });
                         }
-                        Err(Unreadable::Malformed(_)) => {}
+                        Err(Unreadable::Malformed) => {}
                     }
                     self.end = end;
                 }

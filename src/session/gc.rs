@@ -4,8 +4,8 @@
 //! and tells what would be done, in the same words and sizes.
 
 use std::collections::HashSet;
-use std::fs::{self, File};
-use std::io::{self, Read};
+use std::fs;
+use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -15,8 +15,10 @@ use super::archive;
 use super::disk::size;
 use super::error::StoreError;
 use super::frames;
+use super::journal::open_file;
 use super::list;
 use super::meta::{Meta, modified};
+use super::newer::{self, Look, Versions};
 use super::place::Place;
 use super::project::Project;
 use super::staging;
@@ -136,6 +138,11 @@ impl Project {
         let is_there = |path: &Path| path.exists() && !sweep.gone.contains(path);
         let mut closed: Vec<&Place> = places.iter().filter(|p| is_there(&p.folder)).collect();
         closed.retain(|place| place.taken_by().is_none());
+        closed.retain(|place| {
+            let mut spare = frames::files(place).into_iter().chain([place.journal()]);
+            let anything = spare.any(|path| path.exists()) || !entries(&place.out()).is_empty();
+            anything && is_ours(place)
+        });
         let outputs = closed.iter().flat_map(|place| entries(&place.out()));
         let answers = closed.iter().flat_map(|place| frames::files(place));
         let mut spare: Vec<PathBuf> = answers.chain(outputs).filter(|p| is_there(p)).collect();
@@ -209,13 +216,17 @@ impl Sweep<'_> {
         self.free(path);
     }
 
-    fn clean_outputs(&mut self, out: &Path) {
+    fn old_outputs(&self, out: &Path) -> Vec<PathBuf> {
         let old = self.policy.before(self.policy.output_days);
-        for path in entries(out) {
-            if modified(&path) < old {
-                self.report.outputs += 1;
-                self.free(&path);
-            }
+        let mut outputs = entries(out);
+        outputs.retain(|path| modified(path) < old);
+        outputs
+    }
+
+    fn remove_outputs(&mut self, outputs: &[PathBuf]) {
+        for path in outputs {
+            self.report.outputs += 1;
+            self.free(path);
         }
     }
 
@@ -224,7 +235,7 @@ impl Sweep<'_> {
             None => {}
             // its owner does that; we are the owner of what we have open ourselves
             Some(owner) if owner != std::process::id() => return,
-            Some(_ours) => return self.clean_outputs(&place.out()),
+            Some(_ours) => return self.remove_outputs(&self.old_outputs(&place.out())),
         }
         let journal = place.journal();
         let day = self.policy.before(1);
@@ -233,23 +244,31 @@ impl Sweep<'_> {
             self.remove(&place.folder);
             return;
         }
-        for path in entries(&place.folder) {
+        let mut left_over = entries(&place.folder);
+        left_over.retain(|path| {
             let name = path.file_name().unwrap_or_default().to_string_lossy();
-            let leftover = name == "db.damaged" || name.ends_with("tmp") || name.contains(".tmp-");
-            if leftover && modified(&path) < day {
-                self.remove(&path);
-            }
-        }
-        self.clean_outputs(&place.out());
+            let is_one = name == "db.damaged" || name.ends_with("tmp") || name.contains(".tmp-");
+            is_one && modified(path) < day
+        });
+        let outputs = self.old_outputs(&place.out());
         let old = self.policy.before(self.policy.frames_days);
-        for path in frames::files(place) {
-            if path.exists() && modified(&path) < old {
-                self.report.frames += 1;
-                self.free(&path);
-            }
-        }
+        let mut answers = frames::files(place).to_vec();
+        answers.retain(|path| path.exists() && modified(path) < old);
         let days = self.policy.archive_days;
-        if days > 0 && journal.exists() && modified(&journal) < self.policy.before(days) {
+        let idle = days > 0 && journal.exists() && modified(&journal) < self.policy.before(days);
+        let nothing = left_over.is_empty() && outputs.is_empty() && answers.is_empty() && !idle;
+        if nothing || !is_ours(place) {
+            return;
+        }
+        for path in left_over {
+            self.remove(&path);
+        }
+        self.remove_outputs(&outputs);
+        for path in answers {
+            self.report.frames += 1;
+            self.free(&path);
+        }
+        if idle {
             self.pack(place);
         }
     }
@@ -280,6 +299,11 @@ impl Sweep<'_> {
     }
 }
 
+/// False for a session that a newer dunlin wrote: what is in its folder is left to that one.
+fn is_ours(place: &Place) -> bool {
+    newer::refuse(place, Look::Ends).is_ok()
+}
+
 /// True for a session in which nothing was ever said. One that is damaged, or of which a damaged copy is
 /// kept, may hold anything.
 fn holds_nothing(place: &Place) -> bool {
@@ -302,18 +326,20 @@ fn holds_nothing(place: &Place) -> bool {
 /// The names of all blobs that a session's journal mentions anywhere: it is only looked through, so a
 /// name that stands in a text counts too.
 fn mentioned(place: &Place, into: &mut HashSet<[u8; NAME]>) -> io::Result<()> {
-    let mut source: Box<dyn Read> = match File::open(place.journal()) {
+    let mut source: Box<dyn Read> = match open_file(&place.journal()) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            Box::new(zstd::Decoder::new(File::open(place.archive())?)?)
+            Box::new(zstd::Decoder::new(open_file(&place.archive())?)?)
         }
         other => Box::new(other?),
     };
     let finder = Finder::new(SCHEME);
+    let mut versions = Versions::default();
     let mut bytes = vec![0; 1 << 20];
     let mut held = 0;
     loop {
         let read = source.read(&mut bytes[held..])?;
         let filled = held + read;
+        versions.write_all(&bytes[held..filled])?;
         for at in finder.find_iter(&bytes[..filled]) {
             let from = at + SCHEME.len();
             if let Some(name) = bytes[..filled].get(from..from + NAME)
@@ -321,6 +347,11 @@ fn mentioned(place: &Place, into: &mut HashSet<[u8; NAME]>) -> io::Result<()> {
             {
                 into.insert(name);
             }
+        }
+        if read == 0 && versions.newer.is_some() {
+            return Err(io::Error::other(
+                "who knows how a newer dunlin names a blob",
+            ));
         }
         if read == 0 {
             return Ok(());

@@ -14,19 +14,26 @@ use super::error::StoreError;
 use super::facts::Facts;
 use super::history::{History, PAGE_BYTES, Page};
 use super::journal::{Found, Lines};
-use super::record::{self, FORMAT, Line, Order, Record, Unreadable};
-use crate::protocol::{Message, MessageId, Part, PartBody, PartId, SessionInfo, ToolState};
+use super::record::{self, FORMAT, Line, Order, Record, Stored, Unreadable};
+use super::repeats::Repeats;
+use crate::protocol::{
+    Message, MessageId, Part, PartBody, PartId, SessionId, SessionInfo, ToolState,
+};
 
 /// All records of a journal, folded.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Image {
+    /// Whose journal is read; none while a session is put together from something else.
+    session: Option<SessionId>,
+    /// Another session whose lines stand in the journal. They are left out.
+    pub(super) stranger: Option<SessionId>,
     pub(super) info: Option<SessionInfo>,
     pub(super) messages: BTreeMap<MessageId, Message>,
     pub(super) parts: BTreeMap<(MessageId, PartId), Part>,
     pub(super) values: BTreeMap<String, Value>,
     pub(super) facts: Facts,
     owners: HashMap<PartId, MessageId>,
-    /// Number of the last commit.
+    /// Number of the last commit that counts.
     pub(super) n: u64,
     /// Offset after the last line read.
     pub(super) end: u64,
@@ -34,12 +41,25 @@ pub(super) struct Image {
     pub(super) damaged: u64,
     /// Unusable lines since the last commit.
     unusable: u64,
+    repeats: Repeats,
 }
 
 impl Image {
-    /// Reads a whole journal (up to `to`, or its end).
-    pub(super) fn read(path: &Path, to: Option<u64>) -> Result<Self, StoreError> {
-        let mut image = Self::default();
+    /// An image of a journal of which nothing was read yet.
+    pub(super) fn of(session: SessionId) -> Self {
+        Self {
+            session: Some(session),
+            ..Self::default()
+        }
+    }
+
+    /// Reads a session's whole journal (up to `to`, or its end).
+    pub(super) fn read(
+        session: SessionId,
+        path: &Path,
+        to: Option<u64>,
+    ) -> Result<Self, StoreError> {
+        let mut image = Self::of(session);
         image.catch_up(path, to)?;
         Ok(image)
     }
@@ -57,9 +77,16 @@ impl Image {
                     self.unusable += 1;
                     self.end = end;
                 }
-                Found::Line { json, end } => {
+                Found::Line { json, start, end } => {
                     match record::decode(json) {
-                        Ok(line) => self.apply(&line),
+                        Ok(line) => {
+                            let order = Order::of(line.n, self.n, self.unusable);
+                            let again = order == Order::Again
+                                && self.repeats.has(path, json, start).map_err(io)?;
+                            if !again {
+                                self.apply(&line, order);
+                            }
+                        }
                         Err(Unreadable::Newer(found)) => {
                             return Err(StoreError::Newer {
                                 path: path.to_owned(),
@@ -67,7 +94,7 @@ impl Image {
                                 known: FORMAT,
                             });
                         }
-                        Err(Unreadable::Malformed(_)) => {
+                        Err(Unreadable::Malformed) => {
                             self.damaged += 1;
                             self.unusable += 1;
                         }
@@ -80,15 +107,25 @@ impl Image {
     }
 
     /// Folds one commit in.
-    pub(super) fn apply(&mut self, line: &Line<'_>) {
-        let order = Order::of(line.n, self.n, self.unusable);
+    fn apply(&mut self, line: &Line<'_>, order: Order) {
         self.damaged += u64::from(order != Order::Next);
-        if order == Order::Again {
+        if !order.counts() {
+            self.unusable += u64::from(order == Order::Senseless);
             return;
         }
         (self.n, self.unusable) = (line.n, 0);
-        for stored in &line.records {
-            match stored.owned() {
+        let records: Vec<Option<Record>> = line.records.iter().map(Stored::owned).collect();
+        let named = records.iter().flatten().filter_map(Record::session);
+        let stranger = named
+            .into_iter()
+            .find(|id| self.session.is_some_and(|own| own != *id));
+        if stranger.is_some() {
+            self.damaged += 1;
+            self.stranger = stranger;
+            return;
+        }
+        for record in records {
+            match record {
                 Some(record) => self.record(record),
                 None => self.damaged += 1,
             }

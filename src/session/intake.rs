@@ -90,6 +90,13 @@ impl Intake {
         }
     }
 
+    /// Lets the writer go on after the commit `n`, before the first of its own.
+    pub(super) fn go_on_after(&self, n: u64) -> Result<(), StoreError> {
+        let mut desk = self.desk.lock().unwrap_or_else(PoisonError::into_inner);
+        let writer = desk.writer.as_mut().ok_or(StoreError::Closed)?;
+        writer.go_on_after(n)
+    }
+
     /// Asks the view; false if the session is closed.
     pub(super) fn ask(&self, ask: Ask) -> bool {
         if let Some(desk) = self.free_desk()

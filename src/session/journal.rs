@@ -5,14 +5,14 @@
 //! process) reads whole, sound lines through `Lines`. A line counts as written once write(2) took
 //! all of it; what is left of a broken write is cut away and never read.
 
-use std::fs::File;
+use std::fs::{File, OpenOptions};
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
-use std::os::unix::fs::FileExt;
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::error::StoreError;
-use super::record::{self, FORMAT, Record, Unreadable};
+use super::record::{self, Record, Unreadable};
 
 /// Longest line, newline included. Tool outputs are cut at the source to far less.
 pub(super) const MAX_LINE: usize = 256 << 20;
@@ -25,12 +25,12 @@ const PREFIX: usize = 9;
 pub(super) struct Tail {
     /// Offset after the last sound line.
     pub(super) end: u64,
-    /// Number of the last commit; 0 for an empty journal.
-    pub(super) n: u64,
     /// Bytes after `end` that are not a sound line.
     pub(super) torn: u64,
     /// True if what is torn holds whole lines, which a broken write cannot leave behind.
     pub(super) damaged: bool,
+    /// The format of the last sound line if a newer dunlin wrote it.
+    pub(super) newer: Option<u32>,
 }
 
 /// Finishes a line in `buffer`, which holds `PREFIX` bytes of room and then the JSON.
@@ -63,9 +63,11 @@ impl io::Write for Limited<'_> {
     }
 }
 
-/// The JSON of a line (without its newline) if the checksum fits.
+/// The JSON of a line (without its newline) if the checksum fits. What an editor or a copying tool does to
+/// every line (a carriage return at its end, capitals in the sum) can mean nothing else and is passed over.
 pub(super) fn check(line: &[u8]) -> Option<&[u8]> {
     let json = line.get(PREFIX..)?;
+    let json = json.strip_suffix(b"\r").unwrap_or(json);
     if line[PREFIX - 1] != b' ' {
         return None;
     }
@@ -74,6 +76,7 @@ pub(super) fn check(line: &[u8]) -> Option<&[u8]> {
         let value = match digit {
             b'0'..=b'9' => digit - b'0',
             b'a'..=b'f' => digit - b'a' + 10,
+            b'A'..=b'F' => digit - b'A' + 10,
             _ => return None,
         };
         sum = (sum << 4) | u32::from(value);
@@ -81,81 +84,73 @@ pub(super) fn check(line: &[u8]) -> Option<&[u8]> {
     (crc32fast::hash(json) == sum).then_some(json)
 }
 
-fn refuse(path: &Path, why: Unreadable) -> StoreError {
-    match why {
-        Unreadable::Newer(found) => StoreError::Newer {
-            path: path.to_owned(),
-            found,
-            known: FORMAT,
-        },
-        Unreadable::Malformed(detail) => StoreError::Damaged {
-            path: path.to_owned(),
-            detail: format!("a line with a fitting checksum is not a commit ({detail})"),
-        },
+/// Opens a journal or its packed form for reading. Anything but a file is refused: a pipe in its place would
+/// never answer.
+pub(super) fn open_file(path: &Path) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    options
+        .read(true)
+        .custom_flags(rustix::fs::OFlags::NONBLOCK.bits() as i32);
+    let file = options.open(path)?;
+    if file.metadata()?.is_file() {
+        Ok(file)
+    } else {
+        Err(io::Error::new(
+            io::ErrorKind::InvalidInput,
+            "it is not a file",
+        ))
     }
 }
 
-/// Finds the last sound line without reading the whole file, and refuses a newer format.
+/// Finds the last sound line without reading the whole file.
 pub(super) fn tail(file: &File, path: &Path) -> Result<Tail, StoreError> {
     let io = |e| StoreError::io("read the journal", path, e);
     let len = file.metadata().map_err(io)?.len();
-    check_first(file, path, len)?;
     let mut window = 64 * 1024_u64;
     loop {
         let start = len.saturating_sub(window);
         let mut bytes = vec![0; (len - start) as usize];
         file.read_exact_at(&mut bytes, start).map_err(io)?;
-        if let Some((end, n)) = last_sound(&bytes, start == 0, path)? {
+        if let Some((end, newer)) = last_sound(&bytes, start == 0) {
             let rest = &bytes[end..];
             return Ok(Tail {
                 end: start + end as u64,
-                n,
                 torn: rest.len() as u64,
                 damaged: rest.contains(&b'\n'),
+                newer,
             });
         }
         if start == 0 {
             return Ok(Tail {
                 end: 0,
-                n: 0,
                 torn: len,
                 damaged: bytes.contains(&b'\n'),
+                newer: None,
             });
         }
         window *= 8;
     }
 }
 
-/// A newer format shows in the first line already, unless two versions wrote into one journal.
-fn check_first(file: &File, path: &Path, len: u64) -> Result<(), StoreError> {
-    let mut head = vec![0; len.min(4096) as usize];
-    file.read_exact_at(&mut head, 0)
-        .map_err(|e| StoreError::io("read the journal", path, e))?;
-    let Some(end) = memchr::memchr(b'\n', &head) else {
-        return Ok(());
-    };
-    match check(&head[..end]).map(record::number) {
-        Some(Err(why @ Unreadable::Newer(_))) => Err(refuse(path, why)),
-        _ => Ok(()),
-    }
-}
-
-/// The end and number of the last sound line of `bytes`; `whole` says that they begin the file.
-fn last_sound(bytes: &[u8], whole: bool, path: &Path) -> Result<Option<(usize, u64)>, StoreError> {
+/// The end of the last sound line of `bytes`, and its format if that is newer than ours; `whole` says that
+/// they begin the file.
+fn last_sound(bytes: &[u8], whole: bool) -> Option<(usize, Option<u32>)> {
     let mut upto = bytes.len();
     while let Some(newline) = memchr::memrchr(b'\n', &bytes[..upto]) {
         let start = match memchr::memrchr(b'\n', &bytes[..newline]) {
             Some(before) => before + 1,
             None if whole => 0,
-            None => return Ok(None),
+            None => return None,
         };
-        if let Some(json) = check(&bytes[start..newline]) {
-            let n = record::number(json).map_err(|why| refuse(path, why))?;
-            return Ok(Some((newline + 1, n)));
+        match check(&bytes[start..newline]).map(record::number) {
+            Some(Ok(_)) => return Some((newline + 1, None)),
+            Some(Err(Unreadable::Newer(format))) => return Some((newline + 1, Some(format))),
+            // a checksum that fits what is no commit is no better than one that does not
+            Some(Err(Unreadable::Malformed)) | None => {}
         }
         upto = newline;
     }
-    Ok(None)
+    None
 }
 
 /// The writing end. One per session and process; the session's lock guards it.
@@ -164,6 +159,7 @@ pub(super) struct Journal {
     file: Arc<File>,
     path: PathBuf,
     end: u64,
+    /// Number of the last commit.
     n: u64,
     /// True while bytes after `end` may be left of a broken write.
     unclean: bool,
@@ -171,20 +167,25 @@ pub(super) struct Journal {
 }
 
 impl Journal {
-    /// A writer that goes on at `tail`; what is torn is cut away now.
-    pub(super) fn new(file: File, path: PathBuf, tail: &Tail) -> Result<Self, StoreError> {
-        if tail.torn > 0 {
-            file.set_len(tail.end)
-                .map_err(|e| StoreError::io("cut the torn end of", &path, e))?;
-        }
-        Ok(Self {
+    /// A writer that goes on at `tail`. Nothing is changed before `go_on_after`, which a journal that holds
+    /// anything must be given before the first commit.
+    pub(super) fn new(file: File, path: PathBuf, tail: &Tail) -> Self {
+        Self {
             file: Arc::new(file),
             path,
             end: tail.end,
-            n: tail.n,
-            unclean: false,
+            n: 0,
+            unclean: tail.torn > 0,
             buffer: Vec::new(),
-        })
+        }
+    }
+
+    /// Numbers go on after `n`, the highest that whoever reads this journal has accepted: the last line's
+    /// may be lower, and readers pass over what they believe to have. What is torn is cut away now.
+    pub(super) fn go_on_after(&mut self, n: u64) -> Result<(), StoreError> {
+        self.n = n;
+        self.clean()
+            .map_err(|e| StoreError::io("cut the torn end of", &self.path, e))
     }
 
     /// The open file, for `fdatasync` on another thread.
@@ -200,7 +201,7 @@ impl Journal {
     /// Writes one commit with one write(2). On an error nothing of it stays.
     pub(super) fn append(&mut self, records: &[Record]) -> Result<(), StoreError> {
         self.begin_line();
-        record::encode(self.n + 1, records, &mut self.buffer).map_err(StoreError::Encode)?;
+        record::encode(self.next(), records, &mut self.buffer).map_err(StoreError::Encode)?;
         self.write_line()
     }
 
@@ -212,12 +213,17 @@ impl Journal {
         most: usize,
     ) -> Result<bool, StoreError> {
         self.begin_line();
+        let n = self.next();
         let into = &mut self.buffer;
-        match record::encode(self.n + 1, records, Limited { into, most }) {
+        match record::encode(n, records, Limited { into, most }) {
             Ok(()) => self.write_line().map(|()| true),
             Err(error) if error.is_io() => Ok(false),
             Err(error) => Err(StoreError::Encode(error)),
         }
+    }
+
+    const fn next(&self) -> u64 {
+        self.n.saturating_add(1)
     }
 
     fn begin_line(&mut self) {
@@ -242,14 +248,20 @@ impl Journal {
         }
         written.map_err(|e| StoreError::io("write to the journal", &self.path, e))?;
         self.end += bytes as u64;
-        self.n += 1;
+        self.n = self.next();
+        Ok(())
+    }
+
+    fn clean(&mut self) -> io::Result<()> {
+        if self.unclean {
+            self.file.set_len(self.end)?;
+            self.unclean = false;
+        }
         Ok(())
     }
 
     fn write(&mut self) -> io::Result<()> {
-        if self.unclean {
-            self.file.set_len(self.end)?;
-        }
+        self.clean()?;
         self.unclean = true;
         if let Err(error) = self.file.write_all_at(&self.buffer, self.end) {
             // the next write tries again if even this fails
@@ -270,6 +282,8 @@ pub(super) enum Found<'a> {
     Line {
         /// The JSON of the commit.
         json: &'a [u8],
+        /// Offset of the line.
+        start: u64,
         /// Offset after the line.
         end: u64,
     },
@@ -292,7 +306,7 @@ impl Lines {
     /// Lines of `path` from `from` up to `to` (the end of the file if none). A line that is not
     /// complete by then is left for later.
     pub(super) fn open(path: &Path, from: u64, to: Option<u64>) -> io::Result<Self> {
-        let mut file = File::open(path)?;
+        let mut file = open_file(path)?;
         file.seek(SeekFrom::Start(from))?;
         let span = to.map_or(u64::MAX, |to| to.saturating_sub(from));
         Ok(Self {
@@ -314,10 +328,11 @@ impl Lines {
             }
             return self.skip_endless(read).map(Some);
         }
+        let start = self.place;
         self.place += read as u64;
         let end = self.place;
         Ok(Some(match check(&self.buffer[..read - 1]) {
-            Some(json) => Found::Line { json, end },
+            Some(json) => Found::Line { json, start, end },
             None => Found::Damaged { end },
         }))
     }

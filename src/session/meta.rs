@@ -166,11 +166,12 @@ impl Meta {
         }
     }
 
-    /// Reads `meta.json`; none if it is missing, damaged or of another format.
+    /// Reads `meta.json`; none if it is missing, damaged, of another format or of another session.
     pub(super) fn read(place: &Place) -> Option<Self> {
         let bytes = fs::read(place.meta()).ok()?;
         let file: File = serde_json::from_slice(&bytes).ok()?;
-        (file.format == FORMAT).then(|| file.into())
+        let fits = file.format == FORMAT && file.info.id == place.id && is_money(file.cost);
+        fits.then(|| file.into())
     }
 
     /// Reads it, or makes it from the journal if it is missing or of a process that died before it
@@ -210,12 +211,29 @@ impl Meta {
         Some(meta)
     }
 
-    /// Replaces `meta.json`.
+    /// Replaces `meta.json`. One that a newer dunlin wrote stays: whoever cannot read it asks the journal.
     pub(super) fn write(&self, place: &Place) -> Result<(), StoreError> {
         let path = place.meta();
+        if is_newer(&path) {
+            return Ok(());
+        }
         let json = serde_json::to_vec(&File::from(self)).map_err(StoreError::Encode)?;
         replace(&path, &json).map_err(|e| StoreError::io("write", &path, e))
     }
+}
+
+/// False for a sum of dollars that nobody spends: it comes from elsewhere.
+fn is_money(cost: Option<f64>) -> bool {
+    cost.is_none_or(|usd| (0.0..1e9).contains(&usd))
+}
+
+fn is_newer(path: &Path) -> bool {
+    #[derive(Deserialize)]
+    struct Version {
+        format: u64,
+    }
+    let version = fs::read(path).map(|bytes| serde_json::from_slice::<Version>(&bytes));
+    version.is_ok_and(|read| read.is_ok_and(|row| row.format > u64::from(FORMAT)))
 }
 
 /// Puts `bytes` in the place of `path`, so that a reader sees the old content or the new.

@@ -24,9 +24,10 @@ use super::image::Image;
 use super::intake::Intake;
 use super::journal::{self, Journal, Tail};
 use super::meta::Meta;
+use super::newer::{self, Look};
 use super::place::{Claim, Lock, Place, make_folder};
 use super::store::{End, Inner, Opened, SessionStore};
-use super::view::{Ask, Line, damage_notice};
+use super::view::{Ask, Line, Newest, damage_notice};
 use super::writer::Start;
 use super::{SMALL, list, lost};
 use crate::config::private;
@@ -172,6 +173,7 @@ impl Project {
         announce: Arc<dyn Announce>,
     ) -> Result<Opened, StoreError> {
         let place = self.existing(id)?;
+        newer::refuse(&place, Look::Ends)?;
         let mut notices = Vec::new();
         let mut elsewhere = false;
         let lock = match place.claim() {
@@ -196,27 +198,35 @@ impl Project {
         let facts = fs::metadata(place.journal());
         let alive = facts.and_then(|facts| facts.modified()).ok();
         archive::unpack(&place, &mut notices)?;
-        let journal = open_journal(&place, &mut notices)?;
-        let small = journal.end() <= SMALL;
+        let (journal, tail) = open_journal(&place)?;
         let mut found = None;
-        if small {
-            let mut image = Image::read(&place.journal(), Some(journal.end()))?;
+        if tail.end <= SMALL {
+            let mut image = Image::read(id, &place.journal(), Some(tail.end))?;
             let lost = image.info.is_none();
             lost::heal(&mut image, &place);
-            let facts = image.info.clone().ok_or_else(|| no_facts(&place))?;
+            let facts = facts_of(&image, &place)?;
             found = Some((image, lost.then_some(facts)));
         }
-        let store = self.handle(place, journal, lock, false, announce)?;
+        let store = self.handle(place.clone(), journal, lock, false, announce)?;
+        // only now is it known that the journal can be read, and what its next line is called
         let history = match found {
             Some((image, facts)) => {
+                notices.extend(keep_cut(&place, &tail)?);
                 notices.extend(damage_notice(image.damaged));
+                store.go_on_after(image.n)?;
                 // they are in the journal again
                 if let Some(facts) = facts {
                     store.commit(Commit::written(vec![Record::Info(facts)], Vec::new()));
                 }
-                whole_history(image, &store.inner.place)?
+                whole_history(image, &place)?
             }
-            None => newest_page(&store, &mut notices)?,
+            None => {
+                let newest: Newest = store.answer(|reply| Ask::Newest(PAGE_PARTS, reply))?;
+                notices.extend(keep_cut(&place, &tail)?);
+                notices.extend(newest.notices);
+                store.go_on_after(newest.n)?;
+                newest.history
+            }
         };
         Ok(Opened {
             store,
@@ -263,6 +273,7 @@ impl Project {
         notices.extend(damage_notice(image.damaged));
         let from = image.end;
         let page = image.page(None, PAGE_PARTS);
+        facts_of(&image, &place)?;
         let history = image.history(page).ok_or_else(|| no_facts(&place))?;
         Ok(Opened {
             store: self.store(place, announce, End::Reader { view, from }),
@@ -396,7 +407,7 @@ pub(super) fn make(place: &Place) -> Result<(Lock, Journal), StoreError> {
         .open(&path)
         .map_err(|e| StoreError::io("create", &path, e))?;
     place.step();
-    let journal = Journal::new(file, path, &Tail::default())?;
+    let journal = Journal::new(file, path, &Tail::default());
     Ok((lock, journal))
 }
 
@@ -430,15 +441,29 @@ pub(super) fn no_facts(place: &Place) -> StoreError {
     }
 }
 
+/// The facts of a session that was read. A journal that is wholly another session's is called that.
+pub(super) fn facts_of(image: &Image, place: &Place) -> Result<SessionInfo, StoreError> {
+    match (&image.info, image.stranger) {
+        (Some(info), _) => Ok(info.clone()),
+        (None, Some(other)) => Err(StoreError::Damaged {
+            path: place.journal(),
+            detail: format!(
+                "it is the journal of the session {other}. Give its folder {} that name if there is none yet, \
+                 or delete this session",
+                place.folder.display()
+            ),
+        }),
+        (None, None) => Err(no_facts(place)),
+    }
+}
+
 fn whole_history(image: Image, place: &Place) -> Result<History, StoreError> {
+    facts_of(&image, place)?;
     image.into_history().ok_or_else(|| no_facts(place))
 }
 
-/// Opens the journal for writing and cuts what a broken write left at its end.
-pub(super) fn open_journal(
-    place: &Place,
-    notices: &mut Vec<String>,
-) -> Result<Journal, StoreError> {
+/// Opens the journal for writing. Nothing of it is changed before `Journal::go_on_after`.
+pub(super) fn open_journal(place: &Place) -> Result<(Journal, Tail), StoreError> {
     let path = place.journal();
     let file = OpenOptions::new()
         .read(true)
@@ -446,25 +471,33 @@ pub(super) fn open_journal(
         .open(&path)
         .map_err(|e| StoreError::io("open", &path, e))?;
     let tail = journal::tail(&file, &path)?;
-    if tail.damaged {
-        let kept = place.unused("journal.damaged");
-        fs::copy(&path, &kept)
-            .map_err(|e| StoreError::io("copy the damaged journal to", &kept, e))?;
-        notices.push(format!(
-            "The last {} bytes of this session's journal are damaged and were cut away; a copy is \
-             in {}.",
-            tail.torn,
-            kept.display()
-        ));
+    let said = || Meta::read(place).is_some_and(|meta| meta.summary.messages > 0);
+    if tail.end == 0 && tail.torn > 0 && (tail.damaged || said()) {
+        // going on would cut all of it away
+        return Err(StoreError::Damaged {
+            path,
+            detail: "no line of it can be read, so it is left as it is. Bring it back from a copy, or delete \
+                     the session"
+                .to_owned(),
+        });
     }
-    Journal::new(file, path, &tail)
+    Ok((Journal::new(file, path, &tail), tail))
 }
 
-/// Asks the view for the newest page.
-fn newest_page(store: &SessionStore, notices: &mut Vec<String>) -> Result<History, StoreError> {
-    let (history, said) = store.answer(|reply| Ask::Newest(PAGE_PARTS, reply))?;
-    notices.extend(said);
-    Ok(history)
+/// Keeps a copy of a journal whose end is about to be cut in more than a broken write, and says so.
+pub(super) fn keep_cut(place: &Place, tail: &Tail) -> Result<Option<String>, StoreError> {
+    if !tail.damaged {
+        return Ok(None);
+    }
+    let path = place.journal();
+    let kept = place.unused("journal.damaged");
+    fs::copy(&path, &kept).map_err(|e| StoreError::io("copy the damaged journal to", &kept, e))?;
+    Ok(Some(format!(
+        "The last {} bytes of this session's journal are damaged and were cut away; a copy is \
+         in {}.",
+        tail.torn,
+        kept.display()
+    )))
 }
 
 /// The folder that all worktrees of a git repository share, from its plain files.

@@ -11,12 +11,18 @@ use std::io;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-use crate::protocol::{Message, MessageId, Millis, Part, PartBody, PartId, SessionInfo, ToolState};
+use crate::protocol::{
+    Message, MessageId, Millis, Part, PartBody, PartId, SessionId, SessionInfo, ToolState,
+};
 
 /// The newest record format that this program writes and reads.
 ///
 /// 1: the first. 2: `compacted`, where a whole part was written before.
 pub const FORMAT: u32 = 2;
+
+/// A commit whose number is further than this from the one before it is no commit of this journal: nobody
+/// commits that often.
+pub(super) const WIDEST_GAP: u64 = 1 << 53;
 
 /// One thing to keep.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -54,6 +60,18 @@ pub enum Record {
     Info(SessionInfo),
 }
 
+impl Record {
+    /// The session that it names; none for records that name none.
+    pub(super) const fn session(&self) -> Option<SessionId> {
+        match self {
+            Self::Message(message) => Some(message.session),
+            Self::Part(part) => Some(part.session),
+            Self::Info(info) => Some(info.id),
+            Self::Append { .. } | Self::Compacted { .. } | Self::Value { .. } => None,
+        }
+    }
+}
+
 /// A record as it stands in a line, large values still as text.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -80,6 +98,29 @@ pub(super) enum Stored<'a> {
 }
 
 impl Stored<'_> {
+    /// The session that it names; none for records that name none, or none that can be read.
+    pub(super) fn session(&self) -> Option<SessionId> {
+        #[derive(Deserialize)]
+        struct Of {
+            session: SessionId,
+        }
+        #[derive(Deserialize)]
+        struct Facts {
+            id: SessionId,
+        }
+        match self {
+            Self::Message(raw) | Self::Part(raw) => {
+                let of: Of = serde_json::from_str(raw.get()).ok()?;
+                Some(of.session)
+            }
+            Self::Info(raw) => {
+                let facts: Facts = serde_json::from_str(raw.get()).ok()?;
+                Some(facts.id)
+            }
+            Self::Append { .. } | Self::Compacted { .. } | Self::Value { .. } => None,
+        }
+    }
+
     /// The record itself; none if its shape is not what this format says.
     pub(super) fn owned(&self) -> Option<Record> {
         let record = match self {
@@ -124,7 +165,7 @@ struct LineOut<'a> {
 
 #[derive(Deserialize)]
 struct Version {
-    v: u32,
+    v: u64,
 }
 
 #[derive(Deserialize)]
@@ -139,7 +180,7 @@ pub(super) enum Unreadable {
     /// Its format number is higher than `FORMAT`.
     Newer(u32),
     /// It is not a commit.
-    Malformed(String),
+    Malformed,
 }
 
 /// Writes the JSON of one commit to `out`.
@@ -154,16 +195,18 @@ pub(super) fn encode(n: u64, records: &[Record], out: impl io::Write) -> serde_j
     )
 }
 
-fn unreadable(json: &[u8], error: &serde_json::Error) -> Unreadable {
+fn unreadable(json: &[u8]) -> Unreadable {
     match serde_json::from_slice::<Version>(json) {
-        Ok(Version { v }) if v > FORMAT => Unreadable::Newer(v),
-        _ => Unreadable::Malformed(error.to_string()),
+        Ok(Version { v }) if v > u64::from(FORMAT) => {
+            Unreadable::Newer(u32::try_from(v).unwrap_or(u32::MAX))
+        }
+        _ => Unreadable::Malformed,
     }
 }
 
 /// Reads one commit.
 pub(super) fn decode(json: &[u8]) -> Result<Line<'_>, Unreadable> {
-    let line: Line<'_> = serde_json::from_slice(json).map_err(|e| unreadable(json, &e))?;
+    let line: Line<'_> = serde_json::from_slice(json).map_err(|_shape| unreadable(json))?;
     if line.v > FORMAT {
         return Err(Unreadable::Newer(line.v));
     }
@@ -172,7 +215,7 @@ pub(super) fn decode(json: &[u8]) -> Result<Line<'_>, Unreadable> {
 
 /// Reads only the number of a commit; much cheaper than `decode` for long lines.
 pub(super) fn number(json: &[u8]) -> Result<u64, Unreadable> {
-    let head: Head = serde_json::from_slice(json).map_err(|e| unreadable(json, &e))?;
+    let head: Head = serde_json::from_slice(json).map_err(|_shape| unreadable(json))?;
     if head.v > FORMAT {
         return Err(Unreadable::Newer(head.v));
     }
@@ -208,15 +251,17 @@ pub(super) fn compact(part: &mut Part, at: Option<Millis>) -> bool {
     false
 }
 
-/// How a commit follows the one before it in its journal.
+/// How a commit follows those before it in its journal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Order {
     /// As it was written.
     Next,
     /// Lines between them are missing.
     Gap,
-    /// It was there already.
+    /// A commit of this number, or of a higher one, was there already.
     Again,
+    /// Its number is one that no journal reaches.
+    Senseless,
 }
 
 impl Order {
@@ -225,10 +270,17 @@ impl Order {
     pub(super) const fn of(n: u64, last: u64, unusable: u64) -> Self {
         if n <= last {
             Self::Again
+        } else if n - last > WIDEST_GAP {
+            Self::Senseless
         } else if n == last + 1 || unusable > 0 {
             Self::Next
         } else {
             Self::Gap
         }
+    }
+
+    /// True if the commit counts: readers and the writer go on from its number.
+    pub(super) const fn counts(self) -> bool {
+        matches!(self, Self::Next | Self::Gap)
     }
 }

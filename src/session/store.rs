@@ -84,6 +84,14 @@ impl SessionStore {
         }
     }
 
+    /// Lets the writer go on after the commit `n` of what was found on opening.
+    pub(super) fn go_on_after(&self, n: u64) -> Result<(), StoreError> {
+        match &self.inner.end {
+            End::Writer(writer) => writer.go_on_after(n),
+            End::Reader { .. } => Ok(()),
+        }
+    }
+
     /// Sets what the listing shows besides counts: cost with subagents, context used, lines
     /// changed, branch. Written to `meta.json` within a second, or when the session is closed.
     pub fn set_summary(&self, patch: SummaryPatch) {

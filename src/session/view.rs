@@ -26,7 +26,7 @@ use super::meta::{Meta, SummaryPatch};
 use super::place::Place;
 use crate::protocol::{Event, MessageId, NoticeLevel, Part, PartId};
 use line::Request;
-pub(super) use line::{Ask, Line, PATIENCE, Reply};
+pub(super) use line::{Ask, Line, Newest, PATIENCE, Reply};
 
 /// Names of view threads begin so. A panic on them is caught: sled panics on damaged files.
 pub(super) const THREAD: &str = "dunlin-view";
@@ -98,7 +98,12 @@ impl View {
                     if let Kept::Sled(db) = &self.kept {
                         self.notices.extend(damage_notice(db.damaged()));
                     }
-                    reply(answer.map(|history| (history, std::mem::take(&mut self.notices))));
+                    let answer = answer.map(|history| Newest {
+                        history,
+                        n: self.reached(),
+                        notices: std::mem::take(&mut self.notices),
+                    });
+                    reply(answer);
                 }
                 Ask::Page(before, most, reply) => {
                     reply(self.try_both(to, |view| view.page(before, most)));
@@ -179,7 +184,9 @@ impl View {
         let journal = self.place.journal();
         let small = to <= self.place.small();
         match &self.kept {
-            Kept::Nothing if self.memory_only || small => self.kept = Kept::Memory(Box::default()),
+            Kept::Nothing if self.memory_only || small => {
+                self.kept = Kept::Memory(Box::new(Image::of(self.place.id)));
+            }
             Kept::Nothing => self.kept = self.open()?,
             // it has outgrown memory
             Kept::Memory(_) if !self.memory_only && !small => self.kept = self.open()?,
@@ -212,7 +219,7 @@ impl View {
             // without the note the next process says that the index was made again, no more
             drop(fs::write(&begun, b""));
         }
-        let db = Db::open(&self.place.db())?;
+        let db = Db::open(self.place.id, &self.place.db())?;
         let expected_empty = !existed || unfinished && db.is_new();
         if db.fit(&self.place.journal()) == Fit::Sound || expected_empty {
             return Ok(Kept::Sled(Box::new(db)));
@@ -224,7 +231,7 @@ impl View {
         };
         drop(db);
         self.set_aside(why);
-        Db::open(&self.place.db()).map(|db| Kept::Sled(Box::new(db)))
+        Db::open(self.place.id, &self.place.db()).map(|db| Kept::Sled(Box::new(db)))
     }
 
     /// Moves a view that cannot be used out of the way; the next use makes it again.
@@ -254,6 +261,15 @@ impl View {
 
     fn nothing_yet() -> StoreError {
         StoreError::View("it is not open".to_owned())
+    }
+
+    /// Number of the last commit that counts, of those that were read.
+    fn reached(&self) -> u64 {
+        match &self.kept {
+            Kept::Nothing => 0,
+            Kept::Memory(image) => image.n,
+            Kept::Sled(db) => db.n(),
+        }
     }
 
     fn newest(&self, most: usize) -> Result<History, StoreError> {

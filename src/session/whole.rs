@@ -10,8 +10,9 @@ use super::commit::Record;
 use super::error::StoreError;
 use super::list;
 use super::meta::Meta;
+use super::newer::{self, Look};
 use super::place::{Claim, Lock, Place};
-use super::project::{Project, open_journal};
+use super::project::{Project, facts_of, keep_cut, open_journal};
 use super::staging;
 use crate::protocol::SessionId;
 
@@ -71,12 +72,15 @@ impl Project {
 
     /// Names a session that nobody has open. (The owner of an open one commits `Record::Info`.)
     pub fn rename(&self, id: SessionId, title: &str) -> Result<(), StoreError> {
+        newer::refuse(&self.existing(id)?, Look::Whole)?;
         let (place, _lock) = self.take(id)?;
         archive::unpack(&place, &mut Vec::new())?;
         let image = archive::image(&place)?;
-        let mut info = image.info.ok_or_else(|| super::project::no_facts(&place))?;
+        let mut info = facts_of(&image, &place)?;
         title.trim().clone_into(&mut info.title);
-        let mut journal = open_journal(&place, &mut Vec::new())?;
+        let (mut journal, tail) = open_journal(&place)?;
+        keep_cut(&place, &tail)?;
+        journal.go_on_after(image.n)?;
         if let Some(mut meta) = Meta::read(&place) {
             // should this process die now, the list asks the journal
             meta.in_use = true;

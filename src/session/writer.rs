@@ -76,6 +76,11 @@ impl Writer {
         Ok((writer, start.lock))
     }
 
+    /// See `Journal::go_on_after`.
+    pub(super) fn go_on_after(&mut self, n: u64) -> Result<(), StoreError> {
+        self.journal.go_on_after(n)
+    }
+
     /// A question for the view, to be answered with everything that was committed so far.
     pub(super) fn ask(&self, ask: Ask) {
         // a question whose answer can never come is noticed by whoever waits for it

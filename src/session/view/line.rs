@@ -23,10 +23,19 @@ pub(in crate::session) const PATIENCE: Duration = Duration::from_secs(10);
 /// Where an answer goes.
 pub(in crate::session) type Reply<T> = Box<dyn FnOnce(Result<T, StoreError>) + Send>;
 
+/// What a session is opened with.
+pub(in crate::session) struct Newest {
+    pub(in crate::session) history: History,
+    /// Number of the last commit that counts: the writer goes on after it.
+    pub(in crate::session) n: u64,
+    /// Sentences for the user.
+    pub(in crate::session) notices: Vec<String>,
+}
+
 /// What the view is asked.
 pub(in crate::session) enum Ask {
     /// The newest page with the session's facts and values.
-    Newest(usize, Reply<(History, Vec<String>)>),
+    Newest(usize, Reply<Newest>),
     /// The page before a message.
     Page(Option<MessageId>, usize, Reply<Page>),
     /// Everything from a message on (everything if none).
