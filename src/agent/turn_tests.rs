@@ -168,6 +168,9 @@ impl World {
                 announce,
                 sync,
             } => {
+                if matches!(sync, Durability::Written) {
+                    check_may_wait(&records, &announce);
+                }
                 for record in records {
                     self.record(record);
                 }
@@ -462,6 +465,31 @@ impl World {
             .flat_map(|e| &e.parts)
             .filter(|p| matches!(p.body, PartBody::Tool(_)))
             .collect()
+    }
+}
+
+/// What is lost by a power cut within the next second must be nothing that was said, done or decided: those
+/// are the points at which the journal is synced.
+fn check_may_wait(records: &[Record], events: &[Event]) {
+    for record in records {
+        let point = match record {
+            Record::Message(message) => message.role == Role::User,
+            Record::Part(part) => match &part.body {
+                PartBody::StepFinish { .. } => true,
+                PartBody::Tool(tool) => matches!(
+                    tool.state,
+                    ToolState::Completed { .. } | ToolState::Error { .. }
+                ),
+                _ => false,
+            },
+            Record::Value { name, .. } => name.starts_with("queue"),
+            _ => false,
+        };
+        assert!(!point, "only written, within a second synced: {record:?}");
+    }
+    for event in events {
+        let point = matches!(event, Event::AskClosed { .. } | Event::TurnFinished { .. });
+        assert!(!point, "only written, within a second synced: {event:?}");
     }
 }
 

@@ -46,10 +46,20 @@ struct State {
     last_step: Option<u32>,
 }
 
+/// What somebody else does meanwhile.
+struct Meanwhile(Box<dyn FnOnce() + Send>);
+
+impl std::fmt::Debug for Meanwhile {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Meanwhile")
+    }
+}
+
 /// What is to go wrong, and what was tried.
 #[derive(Debug)]
 pub struct FaultPoints {
     state: Mutex<State>,
+    sweep: Mutex<Option<Meanwhile>>,
     changed: Condvar,
     /// How long anyone waits for the index before it counts as hanging.
     pub(super) patience: Duration,
@@ -60,6 +70,7 @@ impl FaultPoints {
     pub fn new(patience: Duration) -> Self {
         Self {
             state: Mutex::default(),
+            sweep: Mutex::default(),
             changed: Condvar::new(),
             patience,
         }
@@ -130,6 +141,21 @@ impl FaultPoints {
     pub fn die_at(&self, step: u32) {
         let mut state = self.lock();
         (state.steps, state.last_step) = (0, Some(step));
+    }
+
+    /// Happens in the next clean-up, after the journals were read and before any image is removed.
+    pub fn at_sweep(&self, what: impl FnOnce() + Send + 'static) {
+        let mut sweep = self.sweep.lock().unwrap_or_else(PoisonError::into_inner);
+        *sweep = Some(Meanwhile(Box::new(what)));
+    }
+
+    pub(super) fn before_sweep(&self) {
+        let mut sweep = self.sweep.lock().unwrap_or_else(PoisonError::into_inner);
+        let what = sweep.take();
+        drop(sweep);
+        if let Some(Meanwhile(what)) = what {
+            what();
+        }
     }
 
     /// Nothing dies any more.

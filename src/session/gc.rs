@@ -10,8 +10,11 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use memchr::memmem::Finder;
+use rustix::fs::{FlockOperation, flock};
+use rustix::io::Errno;
 
 use super::archive;
+use super::blob::Blobs;
 use super::disk::size;
 use super::error::StoreError;
 use super::frames;
@@ -19,7 +22,7 @@ use super::journal::open_file;
 use super::list;
 use super::meta::{Meta, modified};
 use super::newer::{self, Look, Versions};
-use super::place::Place;
+use super::place::{Claim, Place};
 use super::project::Project;
 use super::staging;
 use crate::protocol::{Millis, SessionId};
@@ -28,6 +31,10 @@ use crate::protocol::{Millis, SessionId};
 const SCHEME: &[u8] = b"blob:";
 /// Hex digits of the name.
 const NAME: usize = 64;
+
+/// How often, and with what pauses, one waits for the clean-up of another process.
+const TRIES: u32 = 100;
+const PAUSE: Duration = Duration::from_millis(100);
 
 /// What may be cleaned up, and when.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -75,8 +82,31 @@ impl GcPolicy {
 }
 
 impl Project {
-    /// Cleans up: old outputs, idle sessions, blobs nobody refers to, left-overs.
+    /// Cleans up: old outputs, idle sessions, blobs nobody refers to, left-overs. Waits some seconds for a
+    /// clean-up of another process; if that one takes longer, the report says so and nothing was done.
     pub fn gc(&self, policy: &GcPolicy) -> Result<GcReport, StoreError> {
+        if policy.dry_run || !self.sessions_dir().exists() {
+            return self.clean(policy);
+        }
+        let note = self.cleaned_note()?;
+        for _ in 0..TRIES {
+            if flock(&note, FlockOperation::NonBlockingLockExclusive) != Err(Errno::WOULDBLOCK) {
+                return self.clean(policy);
+            }
+            std::thread::park_timeout(PAUSE);
+        }
+        Ok(GcReport {
+            problems: vec![
+                "Another dunlin is cleaning up this folder's sessions right now, so nothing was done here. \
+                 Try again when it is done."
+                    .to_owned(),
+            ],
+            ..GcReport::default()
+        })
+    }
+
+    /// The clean-up itself, by whoever holds the note of the last one.
+    pub(super) fn clean(&self, policy: &GcPolicy) -> Result<GcReport, StoreError> {
         let mut sweep = Sweep {
             policy,
             report: GcReport::default(),
@@ -92,36 +122,47 @@ impl Project {
         for place in &places {
             sweep.clean_session(place);
         }
-        self.clean_blobs(&places, &mut sweep);
+        self.clean_blobs(&mut sweep)?;
         self.keep_quota(&places, &mut sweep);
         Ok(sweep.report)
     }
 
-    fn clean_blobs(&self, places: &[Place], sweep: &mut Sweep<'_>) {
+    fn clean_blobs(&self, sweep: &mut Sweep<'_>) -> Result<(), StoreError> {
         // a blob is stored before the part that refers to it, maybe by another process right now
         let young = sweep.policy.before(1);
         let fans = entries(self.blobs().folder());
         let mut old: Vec<PathBuf> = fans.iter().flat_map(|fan| entries(fan)).collect();
         old.retain(|path| modified(path) < young);
         if old.is_empty() {
-            return;
+            return Ok(());
         }
         let mut used = HashSet::new();
-        for place in places {
-            // a session that cannot be read may refer to any blob
-            let there = place.folder.exists() && !sweep.gone.contains(&place.folder);
-            if there && mentioned(place, &mut used).is_err() {
-                return;
+        let mut read = HashSet::new();
+        loop {
+            // those that count as not there too, and once more those that were made meanwhile
+            let mut places = list::every_journal(&self.sessions_dir())?;
+            places.retain(|place| read.insert(place.folder.clone()));
+            if places.is_empty() {
+                break;
+            }
+            for place in places {
+                let mut folders = place.folder.ancestors().take(2);
+                let there = place.folder.exists() && !folders.any(|f| sweep.gone.contains(f));
+                // a session that cannot be read may refer to any blob
+                if there && mentioned(&place, &mut used).is_err() {
+                    return Ok(());
+                }
             }
         }
+        self.before_sweep();
         for path in old {
             let name = path.file_name().unwrap_or_default().to_string_lossy();
             let known = <[u8; NAME]>::try_from(name.as_bytes()).is_ok_and(|n| used.contains(&n));
             if !known {
-                sweep.report.blobs += 1;
-                sweep.free(&path);
+                sweep.free_blob(&self.blobs(), &path, young);
             }
         }
+        Ok(())
     }
 
     /// Frees what can be had again or is least missed until the project is within its quota.
@@ -194,6 +235,45 @@ struct Sweep<'a> {
 }
 
 impl Sweep<'_> {
+    /// Somebody may attach the same bytes again while journals are read: the age is looked at once more.
+    fn free_blob(&mut self, blobs: &Blobs, path: &Path, young: Millis) {
+        let bytes = size(path);
+        let removed = if self.policy.dry_run {
+            self.gone.insert(path.to_owned());
+            Ok(true)
+        } else {
+            blobs.remove_old(path, young)
+        };
+        match removed {
+            Ok(true) => {
+                self.report.blobs += 1;
+                self.report.freed += bytes;
+            }
+            Ok(false) => {}
+            Err(error) => self.failed(path, error),
+        }
+    }
+
+    fn failed(&mut self, path: &Path, error: io::Error) {
+        // somebody else removed it: that is what was wanted
+        if error.kind() != io::ErrorKind::NotFound {
+            let problem = StoreError::io("remove", path, error).to_string();
+            self.report.problems.push(problem);
+        }
+    }
+
+    /// Removes a session in which nothing was said, unless somebody opens it just now.
+    fn remove_empty(&mut self, place: &Place) {
+        if self.policy.dry_run {
+            return self.remove(&place.folder);
+        }
+        match place.claim() {
+            Ok(Claim::Ours(_lock)) if holds_nothing(place) => self.remove(&place.folder),
+            Ok(_) => {}
+            Err(error) => self.report.problems.push(error.to_string()),
+        }
+    }
+
     fn free(&mut self, path: &Path) {
         self.report.freed += size(path);
         if self.policy.dry_run {
@@ -206,8 +286,7 @@ impl Sweep<'_> {
             fs::remove_file(path)
         };
         if let Err(error) = removed {
-            let problem = StoreError::io("remove", path, error).to_string();
-            self.report.problems.push(problem);
+            self.failed(path, error);
         }
     }
 
@@ -241,8 +320,7 @@ impl Sweep<'_> {
         let day = self.policy.before(1);
         let touched = modified(&journal).max(modified(&place.folder));
         if touched < day && holds_nothing(place) {
-            self.remove(&place.folder);
-            return;
+            return self.remove_empty(place);
         }
         let mut left_over = entries(&place.folder);
         left_over.retain(|path| {

@@ -6,7 +6,6 @@
 use std::collections::HashMap;
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
-use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -20,6 +19,7 @@ use super::commit::{Announce, Commit, Record};
 use super::error::StoreError;
 use super::faults::FaultPoints;
 use super::history::{History, PAGE_PARTS};
+use super::home;
 use super::image::Image;
 use super::intake::Intake;
 use super::journal::{self, Journal, Tail};
@@ -30,7 +30,6 @@ use super::store::{End, Inner, Opened, SessionStore};
 use super::view::{Ask, Line, Newest, damage_notice};
 use super::writer::Start;
 use super::{SMALL, list, lost};
-use crate::config::private;
 use crate::protocol::{SessionId, SessionInfo, SessionSummary};
 
 /// The data folder of one worktree.
@@ -44,14 +43,12 @@ pub struct Project {
 
 impl Project {
     /// The project of `worktree` under `data_dir`: `projects/<hash of the repository's folder>`.
-    /// Creates nothing; fails if the worktree does not exist.
+    /// Creates nothing; fails if the worktree does not exist. Folders that others could look into are closed.
     pub fn open(data_dir: &Path, worktree: &Path) -> Result<Self, StoreError> {
         let real = fs::canonicalize(worktree)
             .map_err(|e| StoreError::io("find the folder", worktree, e))?;
-        let identity = common_dir(&real).unwrap_or_else(|| real.clone());
-        let hash = blake3::hash(identity.as_os_str().as_bytes()).to_hex();
-        let folder = data_dir.join("projects").join(hash.as_str());
-        close_what_was_open(&folder);
+        let folder = home::folder_of(data_dir, &real);
+        home::close(&folder);
         Ok(Self {
             folder,
             worktree: Some(real),
@@ -89,6 +86,13 @@ impl Project {
         Place {
             faults: self.faults.clone(),
             ..Place::new(&self.sessions_dir(), id)
+        }
+    }
+
+    /// It is known what the journals mention, and nothing is removed yet: a test may do something here.
+    pub(super) fn before_sweep(&self) {
+        if let Some(faults) = &self.faults {
+            faults.before_sweep();
         }
     }
 
@@ -377,19 +381,6 @@ impl Project {
     }
 }
 
-/// Folders that an earlier dunlin made are closed to others. Costs a few system calls; what is below them
-/// cannot be reached then.
-fn close_what_was_open(project: &Path) {
-    let above = project.parent().unwrap_or(project);
-    private::close_folder(above);
-    if private::close_folder(project) {
-        // `snap` is closed with all that is in it when it is opened
-        for name in ["sessions", "blobs", "staging"] {
-            private::close_folder(&project.join(name));
-        }
-    }
-}
-
 /// The folder of a new session with its lock and an empty journal.
 pub(super) fn make(place: &Place) -> Result<(Lock, Journal), StoreError> {
     make_folder(&place.folder)?;
@@ -498,26 +489,4 @@ pub(super) fn keep_cut(place: &Place, tail: &Tail) -> Result<Option<String>, Sto
         tail.torn,
         kept.display()
     )))
-}
-
-/// The folder that all worktrees of a git repository share, from its plain files.
-fn common_dir(worktree: &Path) -> Option<PathBuf> {
-    for folder in worktree.ancestors() {
-        let dot_git = folder.join(".git");
-        let Ok(kind) = fs::metadata(&dot_git) else {
-            continue;
-        };
-        if kind.is_dir() {
-            // an empty folder of that name is not a repository
-            return dot_git.join("HEAD").exists().then_some(dot_git);
-        }
-        let text = fs::read_to_string(&dot_git).ok()?;
-        let git_dir = folder.join(text.strip_prefix("gitdir:")?.trim());
-        let common = match fs::read_to_string(git_dir.join("commondir")) {
-            Ok(relative) => git_dir.join(relative.trim()),
-            Err(_) => git_dir,
-        };
-        return fs::canonicalize(common).ok();
-    }
-    None
 }

@@ -372,3 +372,7 @@ mod cut_tests;
 #[cfg(test)]
 #[path = "limits_tests.rs"]
 mod limits_tests;
+#[cfg(test)]
+#[cfg(target_os = "linux")]
+#[path = "refused_tests.rs"]
+mod refused_tests;

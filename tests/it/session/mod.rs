@@ -19,6 +19,7 @@ mod kill;
 mod little_disk;
 mod marks;
 mod newer;
+mod private;
 mod rich;
 mod salvage;
 mod strangers;
