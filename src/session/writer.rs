@@ -172,6 +172,7 @@ impl Writer {
     }
 
     /// A turn of which something was refused did not end as `done`, though whoever ends it may not know yet.
+    /// What was refused before it began is not its.
     fn as_it_ended(&mut self, events: Vec<Event>) -> Vec<Event> {
         if !self.cut {
             return events;
@@ -180,6 +181,10 @@ impl Writer {
             Event::TurnFinished { .. } => {
                 self.cut = false;
                 event.unkept()
+            }
+            Event::TurnStarted => {
+                self.cut = false;
+                Some(event)
             }
             other => Some(other),
         };

@@ -51,6 +51,8 @@ impl Held {
     pub(super) fn begin(store: &Path) -> io::Result<Self> {
         let folder = folder(store);
         private::make_folder(&folder)?;
+        // who only ever runs single prompts never collects
+        let _others = trees(store, SystemTime::now(), true);
         let name = format!("{}-{}", std::process::id(), uuid::Uuid::now_v7().simple());
         let (fresh, path) = (folder.join(format!("{NEW}{name}")), folder.join(name));
         let file = OpenOptions::new()
