@@ -211,6 +211,8 @@ pub enum SnapshotTag {
 pub enum Timer {
     /// The next attempt of a step; the number guards against timers of older waits.
     Retry(u64),
+    /// The queue is announced if it changed since it was last.
+    Queue,
 }
 
 /// The model that messages are addressed to.

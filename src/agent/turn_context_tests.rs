@@ -131,7 +131,7 @@ fn in_the_middle_of_a_turn_nothing_is_pruned_before_the_next_request_would_overf
     let mut at_first = 0;
     while !w.due.is_empty() {
         // The provider counts what is there once the result has come that is on its way.
-        w.counted = overflow::estimate(w.turn.conversation()) + 2_100;
+        w.counted = crate::context::overflow::estimate(w.turn.conversation()) + 2_100;
         w.step(0);
         if pruned(&w) > 0 && at_first == 0 {
             at_first = w.requests;

@@ -12,6 +12,7 @@ use crate::agent::driver::Begin;
 use crate::app::{self, Ground, Wishes};
 use crate::error::AppError;
 use crate::headless::{self, Format, Schema, Talk, Task, Wanted};
+use crate::protocol::mentions::mentioned;
 use crate::protocol::{PromptInput, link};
 use crate::session::Project;
 
@@ -36,6 +37,8 @@ pub(super) fn run(options: &Options, exec: Exec) -> u8 {
         Ok(wanted) => wanted,
         Err(error) => return refuse(format, &error),
     };
+    // what is piped in is no prompt: an @ in it names nothing
+    let files = mentioned(exec.prompt.as_deref().unwrap_or_default());
     let prompt = if exec.json_input {
         exec.prompt.filter(|t| !t.trim().is_empty())
     } else {
@@ -44,7 +47,7 @@ pub(super) fn run(options: &Options, exec: Exec) -> u8 {
     let task = match (prompt, options.newest || options.resume.is_some()) {
         (Some(text), _) => Task::Prompt(PromptInput {
             text: wanted.as_ref().map_or(text.clone(), |w| w.prompt(&text)),
-            files: Vec::new(),
+            files,
         }),
         (None, _) if exec.json_input => Task::Wait,
         (None, true) => Task::Continue,

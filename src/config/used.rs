@@ -109,6 +109,8 @@ pub struct TurnSettings {
     pub write_delay: Duration,
     /// Tools that run at once. Default 8.
     pub parallel_tools: usize,
+    /// Messages that may wait while the agent works. Default 1,000.
+    pub queue_limit: u32,
     /// Identical calls in a row that make a loop. Default 3.
     pub loop_repeats: u32,
     /// The same for calls whose results differ (polling). Default 10.
@@ -130,6 +132,7 @@ impl Default for TurnSettings {
             idle_timeout: Duration::from_mins(5),
             write_delay: Duration::from_millis(100),
             parallel_tools: 8,
+            queue_limit: 1_000,
             loop_repeats: 3,
             loop_repeats_polling: 10,
             loop_always_limit: 20,

@@ -1,14 +1,15 @@
 //! One run followed from its first event to its end: what is to be done, which orders are passed on, when
 //! nothing is left to do, and with which code it ends.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use super::answer::{Outcome, Wanted};
 use super::{Talk, Task, code_of, exit, orders};
 use crate::protocol::link::OpSender;
 use crate::protocol::{
-    Answer, AskId, Delivery, Event, Fault, FaultKind, Finish, Op, PromptInput, QueueState,
-    ReadOnly, Role, SessionInfo, TurnEnd,
+    Answer, AskId, Delivery, Event, Fault, FaultKind, Finish, Op, PromptInput, QueueId, ReadOnly,
+    Role, SessionInfo, TurnEnd,
 };
 
 /// How far standard input is.
@@ -26,7 +27,9 @@ pub(super) struct Run {
     pub(super) ops: OpSender,
     pub(super) task: Option<Task>,
     pub(super) code: u8,
-    pub(super) queue: QueueState,
+    /// Messages that wait, and whether they go on by themselves.
+    pub(super) waits: BTreeSet<QueueId>,
+    pub(super) paused: bool,
     pub(super) running: bool,
     pub(super) interrupts: u8,
     /// The end of the last turn, printed when everything is written.
@@ -54,11 +57,8 @@ impl Run {
             ops,
             code: if talk.orders { exit::DONE } else { exit::ERROR },
             task: Some(task),
-            queue: QueueState {
-                guidance: Vec::new(),
-                follow_ups: Vec::new(),
-                paused: false,
-            },
+            waits: BTreeSet::new(),
+            paused: false,
             running: false,
             interrupts: 0,
             last: None,
@@ -165,7 +165,7 @@ impl Run {
                 }
             }
             Event::History { messages, .. } if self.task == Some(Task::Continue) => {
-                let waits = !self.queue.guidance.is_empty() || !self.queue.follow_ups.is_empty();
+                let waits = !self.waits.is_empty();
                 let last = messages.last();
                 let done = last.is_none_or(|m| {
                     m.role == Role::Assistant && m.error.is_none() && m.finish == Some(Finish::Stop)
@@ -180,7 +180,22 @@ impl Run {
             Event::Models { .. } if self.task == Some(Task::Continue) => {
                 return self.refuse(exit::USAGE, nothing_to_do());
             }
-            Event::QueueChanged { queue } => self.queue = queue.clone(),
+            Event::QueueChanged { queue } => {
+                let all = queue.guidance.iter().chain(&queue.follow_ups);
+                self.waits = all.map(|item| item.id).collect();
+                self.paused = queue.paused;
+            }
+            // the lists may be told a moment later
+            Event::Queued { id, .. } => {
+                self.waits.insert(*id);
+                return false;
+            }
+            Event::Dequeued { ids, .. } => {
+                for id in ids {
+                    self.waits.remove(id);
+                }
+                return false;
+            }
             Event::TurnStarted => {
                 self.running = true;
                 self.misconfigured = false;
@@ -282,8 +297,7 @@ impl Run {
         if self.running || self.input != Input::Taken {
             return false;
         }
-        let empty = self.queue.guidance.is_empty() && self.queue.follow_ups.is_empty();
-        empty || self.queue.paused || (!self.orders && reason != TurnEnd::Done)
+        self.waits.is_empty() || self.paused || (!self.orders && reason != TurnEnd::Done)
     }
 
     /// The first Ctrl-C interrupts the turn; false after the second.

@@ -2,13 +2,11 @@
 //!
 //! Pure but for the store of pictures, which is passed in.
 
-use std::fmt::Write as _;
-
 use base64::Engine as _;
 use rmcp::model::{CallToolResult, ContentBlock, ResourceContents};
 
 use crate::protocol::FilePart;
-use crate::tools::BlobSink;
+use crate::tools::{BlobSink, media};
 
 /// An answer in our words.
 #[derive(Debug, Default)]
@@ -86,30 +84,24 @@ impl Answer {
 
     /// Models take pictures and PDFs; of anything else only its size is told.
     fn attach(&mut self, mime: &str, data: &str, name: &str, keep: Option<&dyn BlobSink>) {
-        let known = mime.starts_with("image/") || mime == "application/pdf";
         let bytes = base64::engine::general_purpose::STANDARD.decode(data.trim());
         let Ok(bytes) = bytes else {
             self.say(&format!("[{name}: {mime} that is not valid base64.]"));
             return;
         };
-        let kept = match keep.filter(|_| known) {
-            Some(keep) => keep.keep(mime, &bytes),
-            None => Err(String::new()),
-        };
+        let size = bytes.len();
+        let kept = media::fit(bytes).and_then(|fitted| {
+            let keep = keep.ok_or_else(|| "cannot be kept here.".to_owned())?;
+            let source = keep.keep(fitted.mime, &fitted.bytes)?;
+            Ok((fitted.mime, source))
+        });
         match kept {
-            Ok(source) => self.attachments.push(FilePart {
+            Ok((mime, source)) => self.attachments.push(FilePart {
                 mime: mime.to_owned(),
                 name: name.to_owned(),
                 source,
             }),
-            Err(why) => {
-                let mut note = format!("[{name}: {mime}, {} bytes, is not shown.", bytes.len());
-                if !why.is_empty() {
-                    _ = write!(note, " {why}");
-                }
-                note.push(']');
-                self.say(&note);
-            }
+            Err(why) => self.say(&format!("[{name} ({mime}, {size} bytes) {why}]")),
         }
     }
 }

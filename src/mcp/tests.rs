@@ -231,7 +231,7 @@ async fn pictures_are_attached_and_other_things_are_named() {
     let mut world = World::new();
     world.context.blobs = Some(Arc::new(Keep));
     let content = json!([
-        {"type": "image", "data": "aGVsbG8=", "mimeType": "image/png"},
+        {"type": "image", "data": "R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7", "mimeType": "image/png"},
         {"type": "image", "data": "not base64!", "mimeType": "image/png"},
         {"type": "audio", "data": "aGVsbG8=", "mimeType": "audio/wav"},
         {"type": "resource", "resource": {"uri": "file:///a", "text": "of a"}},
@@ -251,12 +251,12 @@ async fn pictures_are_attached_and_other_things_are_named() {
         .iter()
         .map(|a| a.source.clone())
         .collect();
-    assert_eq!(pictures, [FileSource::Path("image/png 5".into())]);
+    assert_eq!(pictures, [FileSource::Path("image/gif 42".into())]);
     for part in [
         "not valid base64",
         "audio/wav",
         "file:///a:\nof a",
-        "file:///b: x/y, 5 bytes",
+        "file:///b (x/y, 5 bytes) is no picture",
         "[c](file:///c)",
     ] {
         assert!(success.output.contains(part), "{part}: {}", success.output);

@@ -10,8 +10,8 @@ pub use super::status::{NoticeLevel, Phase, ReadOnly, Status, TurnEnd};
 
 use super::{
     Ask, AskId, Destination, DiffReport, Fault, FileDiff, FileSource, Message, MessageId, Part,
-    PartId, QueueId, QueueState, SearchHit, SessionId, SessionInfo, SessionSummary, Spending,
-    Tokens, TreeTurn,
+    PartId, PromptInput, QueueId, QueueState, SearchHit, SessionId, SessionInfo, SessionSummary,
+    Spending, Tokens, TreeTurn,
 };
 
 /// What the agent tells a front end.
@@ -106,7 +106,14 @@ pub enum Event {
         /// True if they were joined into one message.
         coalesced: bool,
     },
-    /// Both lists as they are now.
+    /// A prompt was not taken, because no more can wait; the error before it says so. It is the sender's again.
+    #[serde(rename = "message.returned")]
+    Returned {
+        /// What was sent.
+        input: PromptInput,
+    },
+    /// Both lists as they are now. While messages wait it is told at most ten times a second, and the last state
+    /// always; what pauses, lets go on or empties the queue is told at once.
     #[serde(rename = "queue.changed")]
     QueueChanged {
         /// The lists.

@@ -13,6 +13,7 @@ pub mod fault;
 pub mod ids;
 pub mod link;
 pub mod listing;
+pub mod mentions;
 pub mod message;
 pub mod op;
 pub mod outside;

@@ -27,7 +27,7 @@ pub struct QueueItem {
     pub created: Millis,
 }
 
-/// Both lists, in order. Persisted as one value, so a crash loses none.
+/// Both lists, in order. Stored item by item, so a crash loses none.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct QueueState {
     /// Waits for the next step.

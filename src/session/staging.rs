@@ -27,6 +27,9 @@ const DELETED: &str = "deleted-";
 /// How often, and with what pauses, the lock is tried while another process finishes what was left.
 const TRIES: u32 = 200;
 const PAUSE: Duration = Duration::from_millis(50);
+/// How often the lock is tried for where nobody need wait: a process that starts another one shares its locks
+/// with it for a moment.
+const BRIEFLY: u32 = 3;
 
 /// Where sessions are made, beside a `sessions` folder.
 fn staging_of(sessions: &Path) -> PathBuf {
@@ -163,8 +166,13 @@ impl Project {
     pub(super) fn left_over(&self, dry_run: bool) -> (Vec<PathBuf>, Option<AtWork>) {
         let lock = match self.work_lock(!dry_run) {
             Ok(lock) => {
-                if flock(&lock, FlockOperation::NonBlockingLockExclusive).is_err() {
-                    return (Vec::new(), None);
+                let mut tries = 0;
+                while flock(&lock, FlockOperation::NonBlockingLockExclusive).is_err() {
+                    tries += 1;
+                    if tries > BRIEFLY {
+                        return (Vec::new(), None);
+                    }
+                    std::thread::park_timeout(PAUSE);
                 }
                 Some(AtWork { _lock: lock })
             }

@@ -18,6 +18,7 @@ use super::held;
 use super::record::SnapshotError;
 use super::repo::{self, Repo};
 use super::tree::{DIR, Id, decode};
+use super::writelog;
 use crate::config::used::SnapshotSettings;
 use crate::protocol::SnapshotId;
 
@@ -106,6 +107,7 @@ pub fn collect(
         });
     }
     let done = mark_and_sweep(store, needed, settings, Sweep::new(now, true));
+    writelog::collect(store, now);
     // said aloud: a child that is just being started holds a copy of the file for a moment
     rustix::fs::flock(&lock, FlockOperation::Unlock).ok();
     let mut report = done?;

@@ -10,8 +10,10 @@ pub mod blocking;
 pub mod contract;
 pub mod edit;
 pub(crate) mod file;
+pub mod media;
 pub mod output;
 pub mod patch;
+pub(crate) mod put;
 pub mod question;
 pub mod read;
 pub mod reads;
@@ -29,7 +31,7 @@ pub mod write;
 
 pub use contract::{
     Access, AskUser, BlobSink, Failure, Need, Outside, Progress, ProgressUpdate, Success, Tool,
-    ToolContext,
+    ToolContext, WriteSink,
 };
 pub use registry::{ToolSettings, by_name, offered, registry};
 

@@ -26,6 +26,7 @@ use super::state::asks::{Field, OpenAsk};
 use super::term::guard::write_all;
 use crate::protocol::event::PinChoice;
 use crate::protocol::link::OpSender;
+use crate::protocol::mentions::mentioned;
 use crate::protocol::{
     Answer, Delivery, Destination, Event, Op, PromptInput, SearchHit, SessionId, SessionSummary,
     Status, TreeTurn,
@@ -251,6 +252,10 @@ impl Plain {
             Event::TurnStarted => self.running = true,
             Event::TurnFinished { .. } => self.running = false,
             Event::Error { .. } if self.asks.is_empty() => self.running = false,
+            Event::Queued { .. } => self.queued += 1,
+            // the error before it ended nothing
+            Event::Returned { .. } => self.running = true,
+            Event::Dequeued { count, .. } => self.queued = self.queued.saturating_sub(count),
             Event::QueueChanged { queue } => {
                 self.queued = queue.guidance.len() + queue.follow_ups.len();
             }
@@ -380,7 +385,7 @@ impl Plain {
             None => Op::Prompt {
                 input: PromptInput {
                     text: line.to_owned(),
-                    files: Vec::new(),
+                    files: mentioned(line),
                 },
                 delivery: Delivery::Guidance,
             },

@@ -46,6 +46,8 @@ pub(crate) struct Active {
     /// Calls that run since the last snapshot after a step, and when the last one ended (nanoseconds).
     pub(crate) calls: TaskTracker,
     pub(crate) ended: Arc<AtomicI64>,
+    /// Command lines of calls that may write anything, until they run.
+    pub(crate) commands: HashMap<PartId, String>,
     /// When the calls of steps had ended whose snapshot is there.
     pub(crate) ends: HashMap<crate::protocol::MessageId, Option<i64>>,
     /// Snapshots and differences under way.
@@ -55,6 +57,8 @@ pub(crate) struct Active {
     pub(crate) newest: Option<crate::protocol::MessageId>,
     /// What another process writes into the session, while it can only be read here.
     pub(crate) reading: Option<Box<super::reading::Reading>>,
+    /// Files of which it was said that they are gone.
+    pub(super) missing: std::collections::HashSet<String>,
     /// Only the newest page of the session is in memory.
     pub(super) resting: Option<super::resting::Resting>,
     /// A title is wanted for this prompt as soon as the first answer streams.
@@ -200,11 +204,13 @@ impl Active {
             questions: HashMap::new(),
             calls: TaskTracker::new(),
             ended: Arc::default(),
+            commands: HashMap::new(),
             ends: HashMap::new(),
             pending: 0,
             undone: stored(&values, "undone"),
             newest: None,
             reading: None,
+            missing: std::collections::HashSet::new(),
             resting: None,
             wants_title: None,
             stream_sender,

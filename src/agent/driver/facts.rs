@@ -1,18 +1,15 @@
 //! Answers about the session's surroundings: permission rules with who wrote them, disk use,
-//! snapshots, the bytes of pictures. Taking a grant back is here too.
+//! snapshots. Taking a grant back is here too.
 
 use super::{Agent, Back};
 use crate::config::used::RuleAction;
 use crate::protocol::event::PermissionRule;
-use crate::protocol::{Event, FileSource, NoticeLevel, PromptInput};
+use crate::protocol::{Event, NoticeLevel};
 use crate::snapshot::SnapshotState;
 use crate::tools::file::human as size;
 
 /// Owners whose rules are answers of the user, in the order in which they are listed.
 const GRANTED: [&str; 2] = ["session", crate::config::grants::OWNER];
-
-/// Bytes of a picture or document that are handed to a screen at most.
-const MOST_FILE: u64 = 32 << 20;
 
 impl Agent {
     /// Announces the rules in force: what was granted first.
@@ -59,50 +56,6 @@ impl Agent {
             );
         }
         self.list_permissions();
-    }
-
-    /// The bytes of pictures and documents live in the blob store, whatever becomes of the file.
-    pub(super) fn keep_media(&self, input: &mut PromptInput) {
-        for file in &mut input.files {
-            let media = file.mime.starts_with("image/") || file.mime == "application/pdf";
-            let FileSource::Path(path) = &file.source else {
-                continue;
-            };
-            if !media {
-                continue;
-            }
-            let kept = std::fs::read(self.ports.worktree.join(path))
-                .map_err(|error| error.to_string())
-                .and_then(|bytes| {
-                    let blobs = self.ports.project.blobs();
-                    blobs.put(&bytes).map_err(|error| error.to_string())
-                });
-            match kept {
-                Ok(blob) => file.source = FileSource::Blob(blob),
-                // The request says that it could not be read.
-                Err(error) => tracing::warn!(path, error, "a picture was not kept"),
-            }
-        }
-    }
-
-    /// Announces the bytes of a picture or document, read beside.
-    pub(super) fn read_file(&self, source: FileSource) {
-        let project = self.ports.project.clone();
-        let root = self.ports.worktree.clone();
-        let back = self.active.back.clone();
-        self.ports.beside(move || {
-            let path = match &source {
-                FileSource::Blob(blob) => project.blobs().path(blob).ok(),
-                FileSource::Path(path) => Some(root.join(path)),
-            };
-            // Devices and pipes have no end; what is too large is no picture that anyone looks at.
-            let fits = |path: &std::path::PathBuf| {
-                std::fs::metadata(path).is_ok_and(|data| data.is_file() && data.len() <= MOST_FILE)
-            };
-            let bytes = path.filter(fits).and_then(|path| std::fs::read(path).ok());
-            let bytes = bytes.map(bytes::Bytes::from);
-            drop(back.send(Back::Event(Event::FileRead { source, bytes })));
-        });
     }
 
     /// Announces facts that take a look at the disk.

@@ -5,13 +5,14 @@ use std::sync::Arc;
 use futures_util::StreamExt;
 use tokio_util::task::AbortOnDropHandle;
 
+use super::media::Bytes;
 use super::{Agent, Back, Streamed};
 use crate::agent::budget::Spent;
 use crate::agent::effect::Purpose;
 use crate::agent::input::{Input, StreamId};
 use crate::context::{assemble, compact, prompt, said};
 use crate::model::{Block, Delta, Messages, Model, Request, RequestMessage, Usage};
-use crate::protocol::{Fault, FaultKind, FilePart, FileSource};
+use crate::protocol::{Fault, FaultKind, FilePart};
 
 /// Longest title.
 const TITLE_CHARS: usize = 60;
@@ -92,17 +93,8 @@ impl Agent {
 
     fn request(&mut self, purpose: &Purpose, model: &dyn Model) -> Request {
         let active = &mut self.active;
-        let store = active.store.clone();
-        let root = self.ports.worktree.clone();
-        let bytes = move |file: &FilePart| match &file.source {
-            FileSource::Blob(blob) => store
-                .as_ref()?
-                .blobs()
-                .get(blob)
-                .ok()
-                .map(bytes::Bytes::from),
-            FileSource::Path(path) => std::fs::read(root.join(path)).ok().map(bytes::Bytes::from),
-        };
+        let files = Bytes::new(active.store.as_ref(), &self.ports.worktree);
+        let bytes = |file: &FilePart| files.of(file);
         let info = model.info();
         let session = active.turn.info().id;
         let base = Request {
@@ -118,7 +110,7 @@ impl Agent {
             session,
             place: None,
         };
-        match purpose {
+        let request = match purpose {
             Purpose::Step { tools, instruction } => {
                 let mut messages = assemble::messages(active.turn.conversation_mut(), &bytes);
                 if !instruction.is_empty() {
@@ -162,7 +154,9 @@ impl Agent {
                     ..base
                 }
             }
-        }
+        };
+        self.tell_missing(files.missing());
+        request
     }
 
     /// A title for the first prompt, once the first answer streams: it must not stand in its way.

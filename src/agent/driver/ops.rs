@@ -27,7 +27,7 @@ impl Agent {
                 mut input,
                 delivery,
             } => {
-                self.keep_media(&mut input);
+                self.keep_media(&mut input).await;
                 self.input(Input::Prompt { input, delivery });
             }
             Op::Shell { command } => self.input(Input::Shell { command }),
@@ -48,7 +48,7 @@ impl Agent {
             }
             Op::Queue(mut edit) => {
                 if let QueueEdit::Replace(_, input) = &mut edit {
-                    self.keep_media(input);
+                    self.keep_media(input).await;
                 }
                 self.input(Input::Queue(edit));
             }

@@ -2,12 +2,28 @@
 
 use tokio::sync::oneshot;
 
+use super::telling::step_name;
 use super::{Agent, Back};
 use crate::agent::effect::{Durability, Effect};
 use crate::agent::input::{Input, SnapshotTag};
 use crate::protocol::{Event, Fault, PartBody, PartId};
 use crate::session::{AnswerEnd, Commit, Record, SummaryPatch, Sync};
 use crate::snapshot::Hints;
+
+/// Of a turn whose session could not be created nothing is kept, so only its end is told.
+fn told_unkept(records: &[Record], announce: Vec<Event>) -> Vec<Event> {
+    let said = |record: &Record| {
+        matches!(
+            record,
+            Record::Message(_) | Record::Part(_) | Record::Append { .. }
+        )
+    };
+    if records.iter().any(said) {
+        announce.into_iter().filter_map(Event::unkept).collect()
+    } else {
+        announce
+    }
+}
 
 impl Agent {
     /// Performs an effect; what is known at once comes back as an input.
@@ -29,7 +45,11 @@ impl Agent {
                 self.end_tape(stream, AnswerEnd::Cut);
                 None
             }
-            Effect::Judge { part, tool, input } => Some(self.judge(part, &tool, &input)),
+            Effect::Judge { part, tool, input } => {
+                let judged = self.judge(part, &tool, &input);
+                self.note_command(part, &tool, &input, &judged);
+                Some(judged)
+            }
             Effect::Run { part, tool, input } => self.run_tool(part, &tool, input),
             Effect::CancelTools(parts) => {
                 for part in parts {
@@ -51,6 +71,10 @@ impl Agent {
                     full: false,
                     before: matches!(tag, SnapshotTag::BeforeWrite(_)),
                     until: None,
+                    step: match tag {
+                        SnapshotTag::End(message) => step_name(message),
+                        _ => String::new(),
+                    },
                 },
             ),
             Effect::Difference {
@@ -100,7 +124,7 @@ impl Agent {
             self.active.ensure_store(&self.ports).err()
         } else {
             // Nothing was said yet: facts such as the mode go along when the session is created.
-            self.ports.outbox.send(announce);
+            self.ports.outbox.send(told_unkept(&records, announce));
             return None;
         };
         if let Some(fault) = fault {

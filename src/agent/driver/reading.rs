@@ -5,7 +5,8 @@
 //! stored. When the other one ends, the session is opened anew and can be gone on with.
 
 use super::Agent;
-use crate::protocol::{Event, NoticeLevel, Part, PartBody, QueueState, ReadOnly, ToolState};
+use crate::agent::Effect;
+use crate::protocol::{Event, NoticeLevel, Part, PartBody, ReadOnly, ToolState};
 use crate::session::{Follower, Opened, Record};
 
 /// Why a session can only be read, and what is followed.
@@ -49,6 +50,8 @@ pub(super) async fn changed(reading: &mut Option<Box<Reading>>) {
 #[derive(Default)]
 struct Heard {
     events: Vec<Event>,
+    /// What follows from it.
+    effects: Vec<Effect>,
     /// The other one went to another branch: everything is read again.
     anew: bool,
 }
@@ -111,6 +114,10 @@ impl Agent {
             }
         };
         self.ports.outbox.send(heard.events);
+        for effect in heard.effects {
+            // nothing that is taken over makes an input
+            drop(self.perform(effect));
+        }
         if !free && !heard.anew {
             return;
         }
@@ -127,6 +134,7 @@ impl Agent {
     /// Takes over what another process stored.
     fn hear(&mut self, records: Vec<Record>) -> Heard {
         let mut heard = Heard::default();
+        let now = self.ports.now();
         let turn = &mut self.active.turn;
         for record in records {
             match record {
@@ -174,10 +182,7 @@ impl Agent {
                 }
                 Record::Value { name, value } => {
                     heard.anew |= name == "tip";
-                    if name == "queue" {
-                        let queue: QueueState = serde_json::from_value(value).unwrap_or_default();
-                        heard.events.push(Event::QueueChanged { queue });
-                    }
+                    heard.effects.extend(turn.mirror_value(now, &name, value));
                 }
             }
         }

@@ -59,7 +59,10 @@ impl Live {
                     continue;
                 }
                 Effect::Sleep { timer, .. } => {
-                    self.timer = Some(timer);
+                    // nobody is shown the queue
+                    if timer != Timer::Queue {
+                        self.timer = Some(timer);
+                    }
                     continue;
                 }
                 Effect::Judge { part, .. } => Some(Input::Judged {

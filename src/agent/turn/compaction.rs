@@ -376,7 +376,7 @@ impl Turn {
         let entries = self.conversation.entries();
         let newest = self.conversation.visible().last().map(|&at| &entries[at]);
         let answered = newest.is_none_or(|e| e.message.role == Role::Assistant);
-        if self.queue.guidance.is_empty() && (answered || no_tail) {
+        if !self.queue.has_guidance() && (answered || no_tail) {
             let input = PromptInput {
                 text: GO_ON.to_owned(),
                 files: Vec::new(),

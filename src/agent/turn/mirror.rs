@@ -2,8 +2,9 @@
 //! rewind), another process stores some that a read-only view follows. Nothing is written here.
 
 use super::Turn;
+use crate::agent::effect::Effect;
 use crate::context::Conversation;
-use crate::protocol::{MessageId, PartId, SessionInfo, Status};
+use crate::protocol::{MessageId, Millis, PartId, SessionInfo, Status};
 
 impl Turn {
     /// Takes a message and everything after it off the branch (undo, rewind); the driver writes it.
@@ -54,6 +55,20 @@ impl Turn {
     /// See `mirror_message`: the session's facts.
     pub fn mirror_info(&mut self, info: SessionInfo) {
         self.setup.info = info;
+    }
+
+    /// See `mirror_message`: a value of the session. What follows from it is to be done.
+    pub fn mirror_value(
+        &mut self,
+        now: Millis,
+        name: &str,
+        value: serde_json::Value,
+    ) -> Vec<Effect> {
+        if self.queue.mirror(name, value) {
+            self.queue.unwritten();
+            self.tell_queue(now);
+        }
+        std::mem::take(&mut self.effects)
     }
 
     /// The status after something was taken over.

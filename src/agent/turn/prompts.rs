@@ -2,12 +2,13 @@
 
 use super::{Running, State, Turn};
 use crate::agent::effect::Effect;
-use crate::agent::queue;
+use crate::agent::input::Timer;
+use crate::agent::queue::{self, Tell};
 use crate::context::tokens;
 use crate::model::ModelInfo;
 use crate::protocol::{
     Delivery, Event, Fault, FaultKind, Finish, Message, MessageId, Millis, NoticeLevel, PartBody,
-    PromptInput, QueueEdit, QueueKind, Role, Tokens, ToolPart, ToolState, TurnEnd,
+    PromptInput, QueueEdit, QueueItem, QueueKind, Role, Tokens, ToolPart, ToolState, TurnEnd,
 };
 
 /// What a cut turn is continued with when the model had the last word.
@@ -15,8 +16,13 @@ const GO_ON: &str = "Continue where you were interrupted.";
 
 impl Turn {
     pub(super) fn prompt(&mut self, now: Millis, input: PromptInput, delivery: Delivery) {
-        if self.running.is_none() && self.queue.guidance.is_empty() {
+        if self.running.is_none() && !self.queue.has_guidance() {
             self.start_turn(now, &input);
+            return;
+        }
+        let most = self.setup.turn.queue_limit;
+        if self.running.is_some() && !self.queue.has_room(&input, most) {
+            self.return_to_sender(input);
             return;
         }
         let kind = match delivery {
@@ -24,9 +30,14 @@ impl Turn {
             Delivery::Guidance | Delivery::Interrupt => QueueKind::Guidance,
         };
         let id = self.mint.queue(now);
-        let position = queue::push(&mut self.queue, id, kind, input, now);
-        self.write_queue();
+        let position = self.queue.push(QueueItem {
+            id,
+            kind,
+            input,
+            created: now,
+        });
         self.write_event(Event::Queued { id, position });
+        self.write_queue(now);
         self.sync_soon();
         if self.running.is_none() {
             // Guidance that was left behind by a cut turn was typed before this: it goes along.
@@ -34,6 +45,22 @@ impl Turn {
         } else if delivery == Delivery::Interrupt {
             self.interrupt(now);
         }
+    }
+
+    /// No more can wait: the message is not taken, and goes back to whoever sent it.
+    fn return_to_sender(&mut self, input: PromptInput) {
+        let fault = Fault::new(
+            FaultKind::BadRequest,
+            format!(
+                "This message was not queued: {} messages or {} MiB of text may wait at most, and no more \
+                 fits.",
+                self.setup.turn.queue_limit,
+                queue::MOST_BYTES >> 20
+            ),
+            "Send it again when some have been sent, drop some (/queue), or raise loop.queue_limit.",
+        );
+        self.announce(Event::Error { error: fault });
+        self.announce(Event::Returned { input });
     }
 
     /// What is queued as guidance begins a turn, as one message.
@@ -179,18 +206,18 @@ impl Turn {
 
     /// Queued guidance becomes one user message; true if there was any.
     pub(super) fn inject_guidance(&mut self, now: Millis) -> bool {
-        if self.queue.guidance.is_empty() {
+        let items = self.queue.take_guidance();
+        if items.is_empty() {
             return false;
         }
-        let items = std::mem::take(&mut self.queue.guidance);
         let input = queue::coalesce(&items);
         self.user_message(now, &input, false);
-        self.write_queue();
         self.write_event(Event::Dequeued {
             count: items.len(),
             ids: items.iter().map(|i| i.id).collect(),
             coalesced: items.len() > 1,
         });
+        self.write_queue(now);
         self.sync_soon();
         true
     }
@@ -206,32 +233,34 @@ impl Turn {
             return;
         }
         let sends_guidance = matches!(reason, TurnEnd::Done | TurnEnd::Interrupted);
-        if sends_guidance && !self.queue.guidance.is_empty() {
+        if sends_guidance && self.queue.has_guidance() {
             self.start_turn_with_queue(now);
             return;
         }
-        if self.queue.guidance.is_empty() && self.queue.follow_ups.is_empty() {
+        if self.queue.is_empty() {
             return;
         }
         if reason != TurnEnd::Done {
-            self.queue.paused = true;
-            self.write_queue();
+            self.queue.set_paused(true);
+            self.write_queue(now);
             return;
         }
         self.next_follow_up(now);
     }
 
     fn next_follow_up(&mut self, now: Millis) {
-        if self.queue.paused || self.queue.follow_ups.is_empty() || self.running.is_some() {
+        if self.queue.state().paused || self.running.is_some() {
             return;
         }
-        let item = self.queue.follow_ups.remove(0);
-        self.write_queue();
+        let Some(item) = self.queue.take_follow_up() else {
+            return;
+        };
         self.write_event(Event::Dequeued {
             count: 1,
             ids: vec![item.id],
             coalesced: false,
         });
+        self.write_queue(now);
         match item.input.text.strip_prefix('!') {
             Some(command) if item.input.files.is_empty() => {
                 let command = command.to_owned();
@@ -243,31 +272,56 @@ impl Turn {
 
     pub(super) fn edit_queue(&mut self, now: Millis, change: QueueEdit) {
         let resume = change == QueueEdit::Resume;
-        if !queue::edit(&mut self.queue, change) {
+        if !self.queue.edit(change) {
             self.announce(Event::Notice {
                 level: NoticeLevel::Info,
                 text: "That message was already sent.".to_owned(),
             });
             return;
         }
-        self.write_queue();
+        self.write_queue(now);
         self.sync_soon();
         if resume && self.running.is_none() {
-            if self.queue.guidance.is_empty() {
-                self.next_follow_up(now);
-            } else {
+            if self.queue.has_guidance() {
                 self.after_turn(now, TurnEnd::Done);
+            } else {
+                self.next_follow_up(now);
             }
         }
     }
 
-    pub(super) fn write_queue(&mut self) {
-        // What is paused never goes on by itself; with nothing left there is nothing to pause.
-        if self.queue.guidance.is_empty() && self.queue.follow_ups.is_empty() {
-            self.queue.paused = false;
+    /// Writes what changed, item by item; the lists are announced now or in a moment.
+    pub(super) fn write_queue(&mut self, now: Millis) {
+        for (name, value) in self.queue.unwritten() {
+            self.write_value(&name, &value);
         }
-        let queue = self.queue.clone();
-        self.write_value("queue", &queue);
+        self.tell_queue(now);
+    }
+
+    pub(super) fn tell_queue(&mut self, now: Millis) {
+        match self.queue.tell(now) {
+            Tell::Now => self.announce_queue(),
+            // before the rest, so that it does not part what belongs into one commit
+            Tell::At(until) => self.effects.insert(
+                0,
+                Effect::Sleep {
+                    timer: Timer::Queue,
+                    until,
+                },
+            ),
+            Tell::Later => {}
+        }
+    }
+
+    /// The moment is over.
+    pub(super) fn queue_timer(&mut self, now: Millis) {
+        if self.queue.timer_ended(now) {
+            self.announce_queue();
+        }
+    }
+
+    fn announce_queue(&mut self) {
+        let queue = self.queue.state().clone();
         self.write_event(Event::QueueChanged { queue });
     }
 
@@ -307,7 +361,7 @@ impl Turn {
             && tip.message.error.is_none()
             && tip.message.finish == Some(Finish::Stop);
         let stopped = self.ended.is_some_and(|end| end != TurnEnd::Done);
-        let waits = !self.queue.guidance.is_empty() || !self.queue.follow_ups.is_empty();
+        let waits = !self.queue.is_empty();
         if whole && !stopped && !waits {
             self.begin_running(now);
             self.notice(

@@ -51,9 +51,9 @@ impl Turn {
             return;
         }
         self.cut(now);
-        if self.queue.guidance.is_empty() && !self.queue.follow_ups.is_empty() {
-            self.queue.paused = true;
-            self.write_queue();
+        if !self.queue.has_guidance() && !self.queue.is_empty() {
+            self.queue.set_paused(true);
+            self.write_queue(now);
         }
         self.end_turn(now, TurnEnd::Interrupted);
     }
@@ -294,9 +294,13 @@ impl Turn {
     }
 
     pub(super) fn timer(&mut self, now: Millis, timer: &Timer) {
-        let Timer::Retry(number) = timer;
-        if matches!(&self.state, State::Retrying(w) if w.number == *number) {
-            self.try_again(now);
+        match timer {
+            Timer::Retry(number) => {
+                if matches!(&self.state, State::Retrying(w) if w.number == *number) {
+                    self.try_again(now);
+                }
+            }
+            Timer::Queue => self.queue_timer(now),
         }
     }
 

@@ -1,4 +1,4 @@
-//! Images and PDFs as attachments; large images are made smaller first.
+//! Images and PDFs as attachments of a call's result.
 
 use std::path::Path;
 
@@ -6,46 +6,12 @@ use serde_json::json;
 
 use crate::protocol::{FilePart, FileSource};
 use crate::tools::file::human;
+use crate::tools::media::{self, Fitted};
 use crate::tools::{Success, ToolContext};
-
-/// The longest side that providers look at; more is scaled down by them anyway, and costs upload.
-#[cfg(feature = "images")]
-const LONGEST_SIDE: u32 = 2_000;
-
-/// Larger attachments are refused by providers.
-const MOST_IMAGE: usize = 5 << 20;
-const MOST_PDF: usize = 30 << 20;
-
-/// The media type of an image or PDF that models take, by its first bytes.
-pub(crate) fn mime(bytes: &[u8]) -> Option<&'static str> {
-    match bytes {
-        [0x89, b'P', b'N', b'G', ..] => Some("image/png"),
-        [0xff, 0xd8, 0xff, ..] => Some("image/jpeg"),
-        [b'G', b'I', b'F', b'8', ..] => Some("image/gif"),
-        [
-            b'R',
-            b'I',
-            b'F',
-            b'F',
-            _,
-            _,
-            _,
-            _,
-            b'W',
-            b'E',
-            b'B',
-            b'P',
-            ..,
-        ] => Some("image/webp"),
-        [b'%', b'P', b'D', b'F', b'-', ..] => Some("application/pdf"),
-        _ => None,
-    }
-}
 
 /// The file as an attachment.
 pub(super) fn attach(
     path: &Path,
-    mime: &'static str,
     bytes: Vec<u8>,
     context: &ToolContext,
 ) -> Result<Success, String> {
@@ -55,43 +21,25 @@ pub(super) fn attach(
         .workspace
         .is_inside(path)
         .then(|| FileSource::Path(context.workspace.display(path)));
-    attach_as(&name, mime, bytes, (context, place))
+    attach_as(&name, bytes, (context, place))
 }
 
 /// Bytes that came from elsewhere as an attachment; `name` is their path or address.
-pub(crate) fn keep(
-    name: &str,
-    mime: &'static str,
-    bytes: Vec<u8>,
-    context: &ToolContext,
-) -> Result<Success, String> {
-    attach_as(name, mime, bytes, (context, None))
+pub(crate) fn keep(name: &str, bytes: Vec<u8>, context: &ToolContext) -> Result<Success, String> {
+    attach_as(name, bytes, (context, None))
 }
 
 fn attach_as(
     name: &str,
-    mime: &'static str,
     bytes: Vec<u8>,
     (context, place): (&ToolContext, Option<FileSource>),
 ) -> Result<Success, String> {
     let size = bytes.len();
-    let (mime, bytes, scaled) = if mime == "application/pdf" {
-        (mime, bytes, None)
-    } else {
-        shrink(mime, bytes)
-    };
-    let most = if mime == "application/pdf" {
-        MOST_PDF
-    } else {
-        MOST_IMAGE
-    };
-    if bytes.len() > most {
-        return Err(format!(
-            "{name} is {} large; models take at most {}. Make it smaller with a command first.",
-            human(size as u64),
-            human(most as u64)
-        ));
-    }
+    let Fitted {
+        mime,
+        bytes,
+        scaled,
+    } = media::fit(bytes).map_err(|why| format!("{name} {why}"))?;
     let source = match (&context.blobs, place) {
         (Some(blobs), _) => blobs.keep(mime, &bytes)?,
         (None, Some(place)) => place,
@@ -126,55 +74,4 @@ fn attach_as(
         }],
         ..Success::default()
     })
-}
-
-/// An image that is not larger than models look at; as it is if it cannot be decoded.
-#[cfg(feature = "images")]
-fn shrink(mime: &'static str, bytes: Vec<u8>) -> (&'static str, Vec<u8>, Option<(u32, u32)>) {
-    use image::ImageFormat;
-    let reader = image::ImageReader::new(std::io::Cursor::new(&bytes)).with_guessed_format();
-    let Some(reader) = reader.ok() else {
-        return (mime, bytes, None);
-    };
-    let Ok((width, height)) = reader.into_dimensions() else {
-        return (mime, bytes, None);
-    };
-    let small = width.max(height) <= LONGEST_SIDE && bytes.len() <= MOST_IMAGE;
-    // a picture of a gigapixel would take gigabytes to decode
-    if small || u64::from(width) * u64::from(height) > 100_000_000 {
-        return (mime, bytes, None);
-    }
-    let Ok(picture) = image::load_from_memory(&bytes) else {
-        return (mime, bytes, None);
-    };
-    let picture = picture.resize(
-        LONGEST_SIDE,
-        LONGEST_SIDE,
-        image::imageops::FilterType::Triangle,
-    );
-    let photo = mime == "image/jpeg" || (mime == "image/webp" && !picture.color().has_alpha());
-    let (format, mime) = if photo {
-        (ImageFormat::Jpeg, "image/jpeg")
-    } else {
-        (ImageFormat::Png, "image/png")
-    };
-    let picture = if photo {
-        picture.to_rgb8().into()
-    } else {
-        picture
-    };
-    let mut out = std::io::Cursor::new(Vec::new());
-    match picture.write_to(&mut out, format) {
-        Ok(()) => (
-            mime,
-            out.into_inner(),
-            Some((picture.width(), picture.height())),
-        ),
-        Err(_unencodable) => (mime, bytes, None),
-    }
-}
-
-#[cfg(not(feature = "images"))]
-fn shrink(mime: &'static str, bytes: Vec<u8>) -> (&'static str, Vec<u8>, Option<(u32, u32)>) {
-    (mime, bytes, None)
 }

@@ -13,6 +13,7 @@ use crate::tools::arguments::Form;
 use crate::tools::blocking::Blocking;
 use crate::tools::contract::titled;
 use crate::tools::file::{self, Kind};
+use crate::tools::media::mime;
 use crate::tools::{Access, Failure, Need, Success, Tool, ToolContext};
 
 /// Files above this size are read in pieces and not hashed.
@@ -151,8 +152,8 @@ fn read(kind: Kind, input: &Input, path: &Path, context: &ToolContext) -> Result
         return huge(path, window, context);
     }
     let loaded = file::load(path, context)?;
-    if let Some(mime) = media::mime(&loaded.bytes) {
-        return media::attach(path, mime, loaded.bytes, context);
+    if mime(&loaded.bytes).is_some() {
+        return media::attach(path, loaded.bytes, context);
     }
     context
         .reads
@@ -191,7 +192,7 @@ fn huge(path: &Path, window: Window, context: &ToolContext) -> Result<Success, S
     let handle = std::fs::File::open(path).map_err(bad)?;
     let meta = handle.metadata().map_err(bad)?;
     handle.take(8 * 1024).read_to_end(&mut start).map_err(bad)?;
-    if media::mime(&start).is_some() || memchr::memchr(0, &start).is_some() {
+    if mime(&start).is_some() || memchr::memchr(0, &start).is_some() {
         return Err(format!(
             "{name} is a binary file of {}, not text. Use a command that knows the format.",
             file::human(meta.len())

@@ -7,6 +7,7 @@ use htmd::HtmlToMarkdown;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use crate::tools::media::mime;
 use crate::tools::read::media;
 use crate::tools::{Failure, Success, ToolContext};
 use crate::web::Page;
@@ -50,14 +51,14 @@ pub(super) enum Read {
 
 /// Reads a page. Blocks while it converts.
 pub(super) fn read(page: Page, form: Form, context: &ToolContext) -> Result<Read, Failure> {
-    if let Some(mime) = media::mime(&page.bytes) {
+    if mime(&page.bytes).is_some() {
         if page.cut {
             return Err(Failure::new(format!(
                 "{} is larger than may be fetched (web.max_bytes).",
                 page.url
             )));
         }
-        return media::keep(&page.url, mime, page.bytes, context)
+        return media::keep(&page.url, page.bytes, context)
             .map(Read::File)
             .map_err(Failure::new);
     }

@@ -3,6 +3,7 @@
 //! The composer keeps them by number; `run` looks at files and at the clipboard and gives pictures
 //! back. Pure: whether a path exists is not known here.
 
+use crate::protocol::mentions::media_type;
 use crate::protocol::{FilePart, FileSource};
 
 /// A picture or a document that goes along with a prompt.
@@ -89,22 +90,6 @@ fn size(bytes: u64) -> String {
     }
 }
 
-/// Media type of a path by its name: enough to tell images and folders from text.
-pub fn mime(path: &str) -> &'static str {
-    if path.ends_with('/') {
-        return "inode/directory";
-    }
-    let ending = path.rsplit('.').next().map(str::to_ascii_lowercase);
-    match ending.as_deref() {
-        Some("png") => "image/png",
-        Some("jpg" | "jpeg") => "image/jpeg",
-        Some("gif") => "image/gif",
-        Some("webp") => "image/webp",
-        Some("pdf") => "application/pdf",
-        _ => "text/plain",
-    }
-}
-
 /// The paths in a paste that is nothing but paths of pictures or documents, as terminals write them
 /// when files are dropped: quoted, with `\ `, or as `file://`.
 pub fn dropped(pasted: &str) -> Option<Vec<String>> {
@@ -114,7 +99,7 @@ pub fn dropped(pasted: &str) -> Option<Vec<String>> {
     }
     let is_one = |path: &str| {
         let rooted = path.starts_with(['/', '~', '.']) || !path.contains([' ', ':']);
-        rooted && mime(path) != "text/plain" && !path.ends_with('/')
+        rooted && media_type(path) != "text/plain" && !path.ends_with('/')
     };
     let words: Vec<String> = words(text).iter().map(|word| plain(word)).collect();
     if words.iter().all(|word| is_one(word)) {

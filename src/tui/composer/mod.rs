@@ -15,7 +15,7 @@ pub mod vim;
 
 use unicode_width::UnicodeWidthStr;
 
-use attach::{Chip, Picture, mime};
+use attach::{Chip, Picture};
 use buffer::{Buffer, CHIP_BASE, Row, chip_id};
 use burst::Burst;
 use history::History;
@@ -23,7 +23,8 @@ use offers::Offers;
 use popup::Popup;
 use vim::{Mode, Vim};
 
-use crate::protocol::{FilePart, FileSource, Millis, PromptInput};
+use crate::protocol::mentions::mentioned;
+use crate::protocol::{FileSource, Millis, PromptInput};
 
 /// A paste of more characters becomes a chip.
 const CHIP_CHARS: usize = 1_000;
@@ -331,29 +332,6 @@ impl Composer {
 /// True for a paste that becomes a chip.
 fn is_long(text: &str) -> bool {
     text.chars().count() > CHIP_CHARS || text.lines().count() > CHIP_LINES
-}
-
-/// The files that a text names with `@`. Whether they are there is looked at before it is sent.
-fn mentioned(text: &str) -> Vec<FilePart> {
-    let mut files: Vec<FilePart> = Vec::new();
-    for word in text.split_whitespace() {
-        let word = word.trim_start_matches(['(', '[', '{', '"', '\'', '`', '<', '“', '‘', '«']);
-        let Some(word) = word.strip_prefix('@') else {
-            continue;
-        };
-        let end = |c: char| ",.;:!?)]}\"'`>”’»…".contains(c);
-        let word = word.trim_end_matches(end);
-        let path = word.split_once(':').map_or(word, |(path, _)| path);
-        let path = path.trim_end_matches('/');
-        if !path.is_empty() && !files.iter().any(|f| f.name == word) {
-            files.push(FilePart {
-                mime: mime(path).to_owned(),
-                name: word.to_owned(),
-                source: FileSource::Path(path.to_owned()),
-            });
-        }
-    }
-    files
 }
 
 /// The character that stands for a chip.

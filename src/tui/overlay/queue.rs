@@ -10,6 +10,7 @@ use crate::tui::input::Key;
 use crate::tui::keymap::{Action, Context, Keymap};
 use crate::tui::state::State;
 use crate::tui::view::row::Row;
+use crate::tui::view::status::first_words;
 
 /// The lists as they were when it was opened; changed along with the agent's.
 #[derive(Debug, Clone)]
@@ -112,12 +113,7 @@ impl QueueView {
                 QueueKind::Guidance => "next step",
                 QueueKind::FollowUp => "then",
             };
-            let text = item
-                .input
-                .text
-                .split_whitespace()
-                .collect::<Vec<_>>()
-                .join(" ");
+            let text = first_words(&item.input.text);
             let style = if selected {
                 theme.bold()
             } else {

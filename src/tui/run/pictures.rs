@@ -10,8 +10,8 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, SystemTime};
 
 use crate::config::private;
-use crate::protocol::{FileSource, Op};
-use crate::tui::composer::attach::{self, Picture};
+use crate::protocol::mentions::media_type;
+use crate::tui::composer::attach::Picture;
 
 /// More is no picture that a model takes.
 const MOST_BYTES: u64 = 32 << 20;
@@ -212,17 +212,6 @@ pub(super) fn dropped(
         .collect()
 }
 
-/// Leaves out of a prompt the files that its text seems to name but that are not there: `@` begins
-/// names of people and of packages too.
-pub(super) fn only_existing(op: &mut Op, worktree: &Path) {
-    if let Op::Prompt { input, .. } = op {
-        input.files.retain(|file| match &file.source {
-            FileSource::Path(path) if Path::new(path).is_relative() => worktree.join(path).exists(),
-            _ => true,
-        });
-    }
-}
-
 /// What a file is; none if it is not there, no file, or not what its name says.
 fn picture(path: &Path) -> Option<Picture> {
     let path: PathBuf = path.canonicalize().ok()?;
@@ -237,7 +226,7 @@ fn picture(path: &Path) -> Option<Picture> {
     file.take(64 << 10).read_to_end(&mut head).ok()?;
     let kind = infer::get(&head)?;
     let named = path.file_name()?.to_string_lossy().into_owned();
-    if attach::mime(&named) == "text/plain" {
+    if media_type(&named) == "text/plain" {
         return None;
     }
     Some(Picture {
@@ -295,30 +284,6 @@ mod tests {
             .fold(String::new(), |hex, byte| format!("{hex}{byte:02X}"));
         let apple = format!("«data PNGf{hex}»\n").into_bytes();
         assert_eq!(decoded(Says::AppleData, apple), PNG);
-    }
-
-    #[test]
-    fn what_is_named_but_not_there_does_not_go_along() {
-        let dir = tempfile::tempdir().expect("a folder");
-        std::fs::write(dir.path().join("a.rs"), "").expect("written");
-        let file = |path: &str| crate::protocol::FilePart {
-            mime: "text/plain".to_owned(),
-            name: path.to_owned(),
-            source: FileSource::Path(path.to_owned()),
-        };
-        let mut op = Op::Prompt {
-            input: crate::protocol::PromptInput {
-                text: "@a.rs @nobody".to_owned(),
-                files: vec![file("a.rs"), file("nobody"), file("/gone/picture.png")],
-            },
-            delivery: crate::protocol::Delivery::Guidance,
-        };
-        only_existing(&mut op, dir.path());
-        let Op::Prompt { input, .. } = op else {
-            panic!("still a prompt");
-        };
-        let names: Vec<&str> = input.files.iter().map(|f| f.name.as_str()).collect();
-        assert_eq!(names, ["a.rs", "/gone/picture.png"]);
     }
 
     #[test]

@@ -3,6 +3,8 @@
 //! The transcript sees every event; here is what the rest of the screen makes of it. Deltas are the
 //! hot path: they touch nothing but the transcript.
 
+use std::collections::HashSet;
+
 use super::super::overlay::Overlay;
 use super::super::overlay::diff::DiffView;
 use super::super::overlay::inspector::Inspector;
@@ -19,7 +21,7 @@ use super::Effect;
 use crate::protocol::event::PinChoice;
 use crate::protocol::{
     AskBody, DiffReport, DiffScope, Event, Message, MessageId, Millis, NoticeLevel, Op, Part,
-    PartBody, QueueState, Role, Status, TreeTurn, TurnEnd,
+    PartBody, PromptInput, QueueId, QueueState, Role, Status, TreeTurn, TurnEnd,
 };
 
 /// A turn that took longer is worth a notification.
@@ -68,7 +70,16 @@ pub(super) fn event(state: &mut State, event: Event, now: Millis) -> Vec<Effect>
         Event::SessionUpdated { session } => state.session.info = Some(session),
         Event::MessageCreated { message } => message_created(state, &message),
         Event::PartUpdated { part } => part_updated(state, &part),
-        Event::Queued { .. } | Event::Dequeued { .. } | Event::Error { .. } => state.sending = None,
+        Event::Dequeued { ids, .. } => {
+            let ids: HashSet<QueueId> = ids.into_iter().collect();
+            let queue = &mut state.queue;
+            for list in [&mut queue.guidance, &mut queue.follow_ups] {
+                list.retain(|item| !ids.contains(&item.id));
+            }
+            state.sending = None;
+        }
+        Event::Error { .. } => state.sending = None,
+        Event::Returned { input } => returned(state, &input, now),
         Event::QueueChanged { queue } => {
             state.queue = queue;
             state.sending = None;
@@ -90,6 +101,18 @@ pub(super) fn event(state: &mut State, event: Event, now: Millis) -> Vec<Effect>
         answer => return answered(state, answer, now),
     }
     Vec::new()
+}
+
+/// A message that was not taken goes back to where it was written, or to the history if something else is
+/// being written there.
+fn returned(state: &mut State, input: &PromptInput, now: Millis) {
+    if state.composer.is_empty() {
+        state.composer.restore(input);
+        return;
+    }
+    state.composer.history.add(&input.text);
+    let sentence = "The queue is full: the message was not taken. ↑ brings it back.";
+    state.say(NoticeLevel::Warning, sentence, now);
 }
 
 /// What the command line asked to be shown, once a session is open.

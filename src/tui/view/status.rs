@@ -12,6 +12,8 @@ use crate::tui::state::State;
 
 /// Queue rows shown at most; the last one then says how many more wait.
 const QUEUE_ROWS: usize = 5;
+/// Characters of a queued prompt that a row is made of at most.
+const LONGEST_ROW: usize = 1_000;
 /// Column at which a queued text begins.
 const QUEUE_TEXT: usize = 14;
 
@@ -232,6 +234,13 @@ fn shortened(text: &str, columns: usize) -> String {
     out
 }
 
+/// The beginning of a prompt on one line, more than any row shows. It may be megabytes long.
+pub fn first_words(text: &str) -> String {
+    let end = text.char_indices().nth(LONGEST_ROW);
+    let text = end.map_or(text, |(end, _)| text.split_at(end).0);
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
 /// The queue's rows, guidance first.
 pub fn queue(state: &State) -> Vec<Row> {
     let queue = &state.queue;
@@ -245,31 +254,30 @@ pub fn queue(state: &State) -> Vec<Row> {
                 .text(text, theme.default()),
         );
     }
+    let items = || {
+        let guidance = queue.guidance.iter().enumerate();
+        let guidance = guidance.map(|(at, item)| (item, true, at == 0));
+        let later = queue.follow_ups.iter().enumerate();
+        guidance.chain(later.map(|(at, item)| (item, false, at == 0)))
+    };
     let total = queue.guidance.len() + queue.follow_ups.len();
-    for (at, item) in queue.guidance.iter().enumerate() {
-        rows.push(queued(state, item, (true, at == 0, total)));
+    let room = QUEUE_ROWS - rows.len();
+    if total <= room {
+        rows.extend(items().map(|item| queued(state, item)));
+        return rows;
     }
-    for (at, item) in queue.follow_ups.iter().enumerate() {
-        rows.push(queued(state, item, (false, at == 0, total)));
-    }
-    if rows.len() > QUEUE_ROWS {
-        // The keys act on the newest one, so that one is shown.
-        let before = rows.len() - total;
-        let items = queue.guidance.iter().chain(&queue.follow_ups);
-        let newest = items.enumerate().max_by_key(|(_, item)| item.id);
-        let newest = before + newest.map_or(0, |(at, _)| at);
-        let shown = QUEUE_ROWS - 2;
-        let text = format!("{} more   /queue shows them", rows.len() - shown - 1);
-        let last = rows.swap_remove(newest.max(shown));
-        rows.truncate(shown);
-        rows.push(Row::new().to(QUEUE_TEXT).text(&text, state.theme.dim()));
-        rows.push(last);
-    }
+    // Thousands may wait: only what is shown is made into rows. The keys act on the newest one, so that one is
+    // among them.
+    let shown = room - 2;
+    let newest = items().skip(shown).max_by_key(|(item, ..)| item.id);
+    rows.extend(items().take(shown).map(|item| queued(state, item)));
+    let text = format!("{} more   /queue shows them", total - shown - 1);
+    rows.push(Row::new().to(QUEUE_TEXT).text(&text, state.theme.dim()));
+    rows.extend(newest.map(|item| queued(state, item)));
     rows
 }
 
-fn queued(state: &State, item: &QueueItem, place: (bool, bool, usize)) -> Row {
-    let (guidance, first, _) = place;
+fn queued(state: &State, (item, guidance, first): (&QueueItem, bool, bool)) -> Row {
     let theme = &state.theme;
     let paused = state.queue.paused;
     let (glyph, style, word) = match (guidance, paused) {
@@ -277,12 +285,7 @@ fn queued(state: &State, item: &QueueItem, place: (bool, bool, usize)) -> Row {
         (false, true) => (theme.glyphs.later, theme.amber(), "paused"),
         (false, false) => (theme.glyphs.later, theme.dim(), "then"),
     };
-    let text = item
-        .input
-        .text
-        .split_whitespace()
-        .collect::<Vec<_>>()
-        .join(" ");
+    let text = first_words(&item.input.text);
     let row = Row::new()
         .fixed(glyph, style)
         .gap(1)

@@ -72,6 +72,12 @@ impl Steered {
         Some(event)
     }
 
+    /// `kill -9`.
+    pub fn kill(&mut self) {
+        self.child.kill().expect("it was there");
+        self.child.wait().expect("an end");
+    }
+
     /// Ends the input and reads the rest; the exit code.
     pub fn end(&mut self) -> i32 {
         drop(self.input.take());

@@ -14,6 +14,7 @@ mod limits;
 mod odd;
 mod places;
 mod random;
+mod sessions;
 mod store;
 mod trees;
 mod undo;

@@ -20,6 +20,7 @@ mod modes;
 mod never_lost;
 mod overlays;
 mod pastes;
+mod queue;
 mod reading;
 mod reports;
 mod sessions;

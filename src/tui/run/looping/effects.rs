@@ -18,10 +18,7 @@ impl Looping {
     /// Does what `update` asked for.
     pub(super) fn perform(&mut self, effect: Effect) {
         match effect {
-            Effect::Op(mut op) => {
-                pictures::only_existing(&mut op, &self.worktree());
-                self.link.send(op);
-            }
+            Effect::Op(op) => self.link.send(op),
             Effect::Quit if self.link.ops.is_none() => self.finish(0),
             Effect::Quit => {
                 self.link.send(Op::Close);
