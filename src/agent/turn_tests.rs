@@ -156,9 +156,7 @@ impl World {
 
     fn give(&mut self, input: Input) {
         self.now += 1;
-        let effects = self.turn.apply(self.now, input);
-        check_synced(&effects);
-        for effect in effects {
+        for effect in self.turn.apply(self.now, input) {
             self.perform(effect);
         }
     }
@@ -464,57 +462,6 @@ impl World {
             .flat_map(|e| &e.parts)
             .filter(|p| matches!(p.body, PartBody::Tool(_)))
             .collect()
-    }
-}
-
-/// What is lost by a power cut within the next second must be nothing that was said, done or decided: those
-/// are the points at which the journal is synced, with that commit or a later one of the same moment.
-fn check_synced(effects: &[Effect]) {
-    let mut waits = None;
-    for effect in effects {
-        let Effect::Commit {
-            records,
-            announce,
-            sync,
-        } = effect
-        else {
-            continue;
-        };
-        let decided =
-            |e: &&Event| matches!(e, Event::AskClosed { .. } | Event::TurnFinished { .. });
-        let record = records.iter().find(|r| is_sync_point(r, records));
-        let event = announce.iter().find(decided);
-        waits = record
-            .map(|r| format!("{r:?}"))
-            .or_else(|| event.map(|e| format!("{e:?}")))
-            .or(waits);
-        if !matches!(sync, Durability::Written) {
-            waits = None;
-        }
-    }
-    assert_eq!(waits, None, "only written");
-}
-
-fn is_sync_point(record: &Record, records: &[Record]) -> bool {
-    match record {
-        // a request for a summary is the program's own
-        Record::Message(message) => {
-            let asks = |r: &Record| {
-                matches!(r, Record::Part(part) if part.message == message.id
-                    && matches!(part.body, PartBody::Compaction { .. }))
-            };
-            message.role == Role::User && !records.iter().any(asks)
-        }
-        Record::Part(part) => match &part.body {
-            PartBody::StepFinish { .. } => true,
-            PartBody::Tool(tool) => matches!(
-                tool.state,
-                ToolState::Completed { .. } | ToolState::Error { .. }
-            ),
-            _ => false,
-        },
-        Record::Value { name, .. } => name.starts_with("queue"),
-        _ => false,
     }
 }
 
