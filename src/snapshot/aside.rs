@@ -49,6 +49,7 @@ impl Content {
             aside: true,
             unsure,
             disputed: false,
+            hidden: false,
         })
     }
 }

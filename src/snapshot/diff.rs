@@ -97,6 +97,7 @@ pub(super) fn hunk(
         aside: false,
         unsure: false,
         disputed: false,
+        hidden: false,
     }))
 }
 

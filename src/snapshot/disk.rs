@@ -185,6 +185,30 @@ impl Disk {
         Ok(())
     }
 
+    /// Inode of the file at a path, and how many names it has.
+    pub(super) fn links(&self, at: &[u8]) -> Option<(u64, u32)> {
+        let (dir, name) = path::split(at);
+        let folder = self.folder(dir, false).ok()?;
+        let stat = rustix::fs::statat(&folder, name, AtFlags::SYMLINK_NOFOLLOW).ok()?;
+        let stat = to_stat(&stat);
+        stat.is_file().then_some((stat.ino, stat.links))
+    }
+
+    /// Writes over a file, so that its other names keep naming the same. A process that is killed meanwhile
+    /// leaves it in half.
+    pub(super) fn overwrite(&self, at: &[u8], data: &[u8], exec: bool) -> Result<(), String> {
+        let (dir, name) = path::split(at);
+        let folder = self.folder(dir, false).map_err(halted)?;
+        let flags = OFlags::WRONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK;
+        let fd = rustix::fs::openat(&folder, name, flags, Mode::empty()).map_err(words)?;
+        let stat = rustix::fs::fstat(&fd).map(|s| to_stat(&s)).map_err(words)?;
+        let mut file = File::from(fd);
+        file.write_all(data).map_err(|e| e.to_string())?;
+        file.set_len(data.len() as u64).map_err(|e| e.to_string())?;
+        let bits = Mode::from_bits_truncate(with_exec(stat.mode, exec));
+        rustix::fs::fchmod(&file, bits).map_err(words)
+    }
+
     /// Puts a link in place.
     pub(super) fn link(&self, at: &[u8], target: &[u8]) -> Result<(), String> {
         self.place(at, |folder, temp, _| {

@@ -11,6 +11,7 @@
 //! `docs/snapshots.md` has the rules and the figures. Nothing here knows of sessions or turns.
 
 mod aside;
+mod carry;
 mod diff;
 mod disk;
 mod gc;
@@ -18,6 +19,7 @@ mod handle;
 mod head;
 mod held;
 mod hunk;
+mod links;
 mod naming;
 mod noted;
 mod owner;

@@ -51,6 +51,7 @@ impl Worktree {
                 None
             }
         };
+        self.linked.note(path, &file.stat);
         if before != Some(file.blob()) {
             self.dirs.soil(at.id);
             pass.changes.push(Change {

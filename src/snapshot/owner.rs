@@ -26,9 +26,9 @@ use super::seed::Seed;
 use super::stat::stat_path;
 use super::state::{Skip, Stat};
 use super::tree::{Blob, Change, Id};
-use super::undo;
 use super::visit::Worktree;
 use super::writelog::{WriteLog, now};
+use super::{carry, undo};
 use crate::config::used::SnapshotSettings;
 use crate::protocol::SnapshotId;
 use court::Look;
@@ -228,6 +228,7 @@ impl Owner {
                 worktree.hint(pass, path)?;
             }
             worktree.hint_nested(pass)?;
+            worktree.hint_linked();
             if full || rules_changed || lost || !watched {
                 let how = How {
                     list: full,
@@ -242,6 +243,7 @@ impl Owner {
             // a new folder's watch is set before it is listed, so one more round is the last
             for _ in 0..4 {
                 worktree.visit_pending(pass)?;
+                worktree.find_linked();
                 if worktree.drain() {
                     let how = How {
                         files: true,
@@ -384,7 +386,7 @@ impl Owner {
         }
         let safety = self.take(&Hints::full())?;
         self.notices.extend(safety.notices);
-        Ok(undo::apply(
+        Ok(carry::apply(
             &self.repo,
             &self.place.worktree,
             plan,

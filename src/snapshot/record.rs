@@ -98,6 +98,9 @@ pub struct FileWrite {
     /// With `unsure`: it may be another session's, which ran a command at the same time.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub disputed: bool,
+    /// With `unsure`: it was changed, and then snapshots did not hold it any more.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub hidden: bool,
 }
 
 impl FileWrite {
@@ -111,6 +114,7 @@ impl FileWrite {
             aside: self.aside,
             unsure: self.unsure,
             disputed: self.disputed,
+            hidden: self.hidden,
         }
     }
 }
@@ -122,7 +126,8 @@ pub struct Restored {
     pub files: Vec<UndoFile>,
     /// The worktree just before; none for a dry run or when nothing had to be done.
     pub safety: Option<SnapshotId>,
-    /// What was really done. Handed to `restore` again, it brings everything back (redo).
+    /// What was done, now or (a copy of the session, the user) before. Handed to `restore` again, it brings
+    /// everything back (redo).
     pub undone: Vec<FileWrite>,
 }
 

@@ -162,6 +162,7 @@ mod tests {
             ctime: 100_000_000_005,
             ino: 9,
             mode: 0o100_644,
+            links: 1,
         }
     }
 

@@ -68,6 +68,7 @@ pub(super) fn to_stat(stat: &rustix::fs::Stat) -> Stat {
         ctime: time(number(stat.st_ctime), number(stat.st_ctime_nsec)),
         ino: stat.st_ino,
         mode: number(stat.st_mode) as u32,
+        links: number(stat.st_nlink) as u32,
     }
 }
 

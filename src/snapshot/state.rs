@@ -26,6 +26,8 @@ pub(super) struct Stat {
     pub(super) ino: u64,
     /// Kind and permission bits.
     pub(super) mode: u32,
+    /// Names that the inode has.
+    pub(super) links: u32,
 }
 
 impl Stat {

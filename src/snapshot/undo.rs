@@ -2,8 +2,7 @@
 //!
 //! `plan` compares each file on disk with what the writes left: equal → the old content comes back;
 //! changed since → a three-way merge of texts; anything else → a conflict, listed and left alone.
-//! `apply` carries the plan out and looks at every file again just before it touches it. Called by
-//! the owner, which takes a safety snapshot in between.
+//! `carry` does it, after a safety snapshot. Called by the owner.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -13,34 +12,38 @@ use super::path;
 use super::record::{FileWrite, Restored, SnapshotError};
 use super::repo::{self, Repo};
 use super::tree::{Blob, EXEC, LINK, PLAIN};
-use super::writelog::WriteLog;
-use crate::protocol::SnapshotId;
 use crate::protocol::event::UndoFile;
 
 /// What is to be done to the files of one undo.
 #[derive(Debug)]
 pub(super) struct Plan {
-    steps: Vec<Step>,
+    pub(super) steps: Vec<Step>,
 }
 
 #[derive(Debug)]
-struct Step {
-    path: Vec<u8>,
+pub(super) struct Step {
+    pub(super) path: Vec<u8>,
     /// As the disk has it.
-    now: Option<Blob>,
+    pub(super) now: Option<Blob>,
     /// As it shall be.
-    then: Option<Blob>,
+    pub(super) then: Option<Blob>,
     /// The content it shall have, if it is in no snapshot: a merge.
-    merged: Option<Vec<u8>>,
+    pub(super) merged: Option<Vec<u8>>,
     /// Permission bits, should it be made anew.
-    bits: Option<u32>,
+    pub(super) bits: Option<u32>,
     /// No snapshot holds it: a tool wrote it by name.
-    aside: bool,
-    verdict: Verdict,
+    pub(super) aside: bool,
+    /// What the writes had left, where it is as before them already: a redo brings that back.
+    had: Option<Had>,
+    pub(super) verdict: Verdict,
 }
 
+/// What a file was after the writes; none if it was gone.
+#[derive(Debug, Clone, Copy)]
+struct Had(Option<Blob>);
+
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Verdict {
+pub(super) enum Verdict {
     Restore,
     Remove,
     Merge,
@@ -49,7 +52,7 @@ enum Verdict {
 }
 
 impl Verdict {
-    fn acts(&self) -> bool {
+    pub(super) fn acts(&self) -> bool {
         matches!(self, Self::Restore | Self::Remove | Self::Merge)
     }
 }
@@ -78,6 +81,8 @@ struct Was(Option<Blob>, &'static str);
 const UNSURE: &str = "changed right after the tool had ended";
 /// And of one that a command of another session may have written.
 const DISPUTED: &str = "another session ran a command at the same time";
+/// And of one that no snapshot holds since.
+const HIDDEN: &str = "in no snapshot since (ignored, too large, or in a repository of its own)";
 
 /// The writes per path.
 fn spans(writes: &[FileWrite]) -> Result<BTreeMap<Vec<u8>, Spans>, SnapshotError> {
@@ -93,7 +98,11 @@ fn spans(writes: &[FileWrite]) -> Result<BTreeMap<Vec<u8>, Spans>, SnapshotError
         }
         file.aside |= write.aside;
         if write.unsure {
-            let why = if write.disputed { DISPUTED } else { UNSURE };
+            let why = match write {
+                _ if write.disputed => DISPUTED,
+                _ if write.hidden => HIDDEN,
+                _ => UNSURE,
+            };
             file.unsure.get_or_insert(Was(before, why));
             continue;
         }
@@ -160,13 +169,13 @@ pub(super) fn plan(
 }
 
 /// The worktree: as far as snapshots reach, and with the repositories inside it.
-struct Disks {
+pub(super) struct Disks {
     near: Disk,
     far: Disk,
 }
 
 impl Disks {
-    fn open(worktree: &Path) -> Result<Self, SnapshotError> {
+    pub(super) fn open(worktree: &Path) -> Result<Self, SnapshotError> {
         let open = |far| {
             Disk::open(worktree, far)
                 .map_err(|e| SnapshotError::file(format!("Opening {}", worktree.display()), e))
@@ -177,13 +186,13 @@ impl Disks {
         })
     }
 
-    fn of(&self, aside: bool) -> &Disk {
+    pub(super) fn of(&self, aside: bool) -> &Disk {
         if aside { &self.far } else { &self.near }
     }
 }
 
 /// What is on disk, as a blob and its bytes; an error is a conflict's reason.
-fn on_disk(current: &Current) -> Result<Option<(Blob, &[u8])>, String> {
+pub(super) fn on_disk(current: &Current) -> Result<Option<(Blob, &[u8])>, String> {
     let (data, mode): (&[u8], u32) = match current {
         Current::Absent | Current::Folder | Current::UnderFile(_) | Current::UnderLink(_) => {
             return Ok(None);
@@ -209,6 +218,7 @@ fn step(
         merged: None,
         bits: file.bits,
         aside: file.aside,
+        had: None,
         verdict: Verdict::Already,
     };
     let found = match on_disk(current) {
@@ -252,6 +262,11 @@ fn step(
     } else {
         Verdict::Restore
     };
+    if let (Verdict::Already, [(before, after)]) = (&step.verdict, &*file.all)
+        && *before == step.now
+    {
+        step.had = Some(Had(*after));
+    }
     let needed = step
         .then
         .filter(|_| step.merged.is_none() && step.verdict.acts());
@@ -353,12 +368,26 @@ impl Plan {
         Restored {
             files: self.steps.iter().map(report).collect(),
             safety: None,
-            undone: Vec::new(),
+            undone: self.steps.iter().filter_map(done_already).collect(),
         }
     }
 }
 
-fn report(step: &Step) -> UndoFile {
+/// What was done to a file that is as it shall be already: by an undo of a copy of the session, for example.
+pub(super) fn done_already(step: &Step) -> Option<FileWrite> {
+    let Had(after) = step.had?;
+    Some(FileWrite {
+        path: path::to_text(&step.path),
+        before: after.map(Into::into),
+        after: step.now.map(Into::into),
+        aside: step.aside,
+        unsure: false,
+        disputed: false,
+        hidden: false,
+    })
+}
+
+pub(super) fn report(step: &Step) -> UndoFile {
     let action = match &step.verdict {
         Verdict::Restore => "restored",
         Verdict::Remove => "removed",
@@ -372,81 +401,4 @@ fn report(step: &Step) -> UndoFile {
         conflict: matches!(step.verdict, Verdict::Conflict(_)),
         during: None,
     }
-}
-
-/// Carries a plan out: removals first, so that folders and files can change places. Other sessions are told before each file is touched, or they would take it for their commands' work.
-pub(super) fn apply(
-    repo: &Repo,
-    worktree: &Path,
-    plan: Plan,
-    (safety, log): (SnapshotId, &WriteLog),
-) -> Restored {
-    let mut steps = plan.steps;
-    let mut undone = Vec::new();
-    let disks = Disks::open(worktree);
-    for removing in [true, false] {
-        for step in &mut steps {
-            if !step.verdict.acts() || (step.verdict == Verdict::Remove) != removing {
-                continue;
-            }
-            let told = log.about_to_write("", &step.path);
-            log.wrote(told, step.now.map(Into::into), step.then.map(Into::into));
-            let done = match &disks {
-                Ok(disks) => carry_out(repo, disks.of(step.aside), step),
-                Err(e) => Err(e.to_string()),
-            };
-            if done.is_err() {
-                log.did_not_write(told);
-            }
-            match done {
-                Ok(bits) => undone.push(FileWrite {
-                    path: path::to_text(&step.path),
-                    before: step.now.map(|blob| blob.with_bits(bits)),
-                    after: step.then.map(Into::into),
-                    aside: step.aside,
-                    unsure: false,
-                    disputed: false,
-                }),
-                Err(reason) => step.verdict = Verdict::Conflict(reason),
-            }
-        }
-    }
-    Restored {
-        files: steps.iter().map(report).collect(),
-        safety: Some(safety),
-        undone,
-    }
-}
-
-/// Does one step; gives the permission bits that the file had.
-fn carry_out(repo: &Repo, disk: &Disk, step: &Step) -> Result<Option<u32>, String> {
-    let current = disk.read(&step.path);
-    let bits = match &current {
-        Current::File(_, bits) => Some(*bits),
-        _ => None,
-    };
-    let found = on_disk(&current)?;
-    if found.map(|(blob, _)| blob) != step.now {
-        return Err("it changed while the undo ran".to_owned());
-    }
-    if let Some((_, data)) = found {
-        // a redo needs what is overwritten, also when no snapshot holds it
-        repo.put_blob(data, true).map_err(|e| e.to_string())?;
-    }
-    let Some(then) = step.then else {
-        return disk.remove(&step.path).map(|()| bits);
-    };
-    let data = match &step.merged {
-        Some(data) => {
-            repo.put_blob(data, true).map_err(|e| e.to_string())?;
-            data.clone()
-        }
-        None => repo.blob(then.id).map_err(|e| e.to_string())?,
-    };
-    let done = if then.mode == LINK {
-        disk.link(&step.path, &data)
-    } else {
-        disk.write(&step.path, &data, then.mode == EXEC, step.bits)
-    };
-    done.map(|()| bits)
 }

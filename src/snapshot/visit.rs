@@ -14,6 +14,7 @@ use std::time::Instant;
 use rustix::fs::{FileType, Mode, OFlags};
 use rustix::io::Errno;
 
+use super::links::Linked;
 use super::pass::{How, Pass, SLACK, Unread, read, trusted};
 use super::path::join;
 use super::record::SnapshotError;
@@ -65,6 +66,8 @@ pub(super) struct Worktree {
     foreign: bool,
     /// Nested repositories.
     pub(super) nested: BTreeSet<Vec<u8>>,
+    /// Files with several names.
+    pub(super) linked: Linked,
     pub(super) pending: BTreeMap<DirId, BTreeSet<Box<[u8]>>>,
 }
 
@@ -91,6 +94,7 @@ impl Worktree {
             limited: false,
             touched: HashSet::new(),
             nested: BTreeSet::new(),
+            linked: Linked::default(),
             pending: BTreeMap::new(),
         })
     }

@@ -15,6 +15,8 @@ use super::court::{Court, Own, SLOW, Span, blobs};
 use super::{Owner, tree_id};
 use crate::protocol::SnapshotId;
 
+/// More files that went out of view are not named.
+const HIDDEN: usize = 200;
 /// More writes of one step are not told to others; they judge by times and names then.
 const CLAIMS: usize = 2_000;
 
@@ -65,6 +67,7 @@ impl Owner {
                 &mut writes,
             );
         }
+        writes.extend(self.lost_sight_of(trees, &court)?);
         writes.sort_by(|a, b| a.path.cmp(&b.path));
         if !step.name.is_empty() && !step.cut {
             self.say(court, &others);
@@ -190,6 +193,38 @@ impl Owner {
         (own, span)
     }
 
+    /// Files that commands changed and that went out of view before they were looked at: a rule excludes them
+    /// now, or a repository was made around them.
+    fn lost_sight_of(
+        &self,
+        trees: (Id, Id),
+        court: &Court,
+    ) -> Result<Vec<FileWrite>, SnapshotError> {
+        let unknown = court.span.is_odd() || court.span.from.0 == i64::MIN;
+        if self.hidden.is_empty() || !self.worktree.has_own_times() || unknown {
+            return Ok(Vec::new());
+        }
+        let read = |id: Id| self.repo.tree(id);
+        let changes = tree::changes(trees.0, trees.1, &read)?;
+        let hidden = changes.into_iter().filter_map(|c| {
+            let before = c.before.filter(|_| c.after.is_none())?;
+            let was_hidden = self.hidden.get(&c.path) == Some(&before);
+            let stat = self.worktree.stat_at(&c.path).filter(|_| was_hidden)?;
+            if stat.ctime < court.span.from.0 {
+                return None;
+            }
+            let ours = court
+                .runs
+                .judge(&c.path, (stat.ctime, stat.ctime), court.span.whole());
+            (ours == Whose::Ours).then(|| FileWrite {
+                unsure: true,
+                hidden: true,
+                ..told(&c.path, Some(before.into()), None)
+            })
+        });
+        Ok(hidden.take(HIDDEN).collect())
+    }
+
     /// When a file became what it is, as far as that is known.
     fn window(&self, change: &Change, court: &Court) -> (i64, i64) {
         let whole = court.span.whole();
@@ -251,6 +286,7 @@ impl Owner {
             aside: false,
             unsure: matches!(whose, Whose::Late | Whose::Disputed),
             disputed: whose == Whose::Disputed,
+            hidden: false,
         }
     }
 
@@ -273,6 +309,7 @@ fn told(at: &[u8], before: Option<FileState>, after: Option<FileState>) -> FileW
         aside: false,
         unsure: false,
         disputed: false,
+        hidden: false,
     }
 }
 

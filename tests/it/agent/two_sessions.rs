@@ -206,3 +206,34 @@ fn sessions_that_edit_one_file_together_take_back_their_own_lines() {
         );
     }
 }
+
+#[test]
+fn what_a_killed_session_wrote_to_an_ignored_file_is_undone() {
+    let edit = json!({"file_path": "old.log", "old_string": "three", "new_string": "THREE"});
+    let wait = json!({"command": "sleep 1000"});
+    let w = world(&[(
+        'A',
+        vec![
+            call("read", json!({"file_path": "old.log"})),
+            json!({"calls": [
+                {"name": "edit", "input": edit},
+                {"name": "write", "input": {"file_path": "new.log", "content": "x\n"}},
+                {"name": "bash", "input": wait}]}),
+        ],
+    )]);
+    w.write(".gitignore", "*.log\n");
+    w.write("old.log", "one\ntwo\nthree\nfour\n");
+    let mut a = Run::start(&w, 'A');
+    let done = |name: &str, e: &Value| {
+        e["part"]["tool"] == *name && e["part"]["state"]["status"] == "completed"
+    };
+    assert!(a.until(|e| done("write", e)));
+    assert_eq!(w.read("old.log"), "one\ntwo\nTHREE\nfour\n");
+    a.child.kill().expect("a kill");
+    a.child.wait().expect("an end");
+    // somebody else goes on with it, at another place
+    w.write("old.log", "zero\none\ntwo\nTHREE\nfour\n");
+    let said = undo(&w, &a.session);
+    assert!(!w.worktree().join("new.log").exists(), "{said}");
+    assert_eq!(w.read("old.log"), "zero\none\ntwo\nthree\nfour\n", "{said}");
+}

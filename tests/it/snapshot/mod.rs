@@ -11,6 +11,7 @@
 mod aside;
 mod held;
 mod limits;
+mod links;
 mod odd;
 mod places;
 mod random;

@@ -246,6 +246,29 @@ fn a_folder_that_became_a_link_comes_back_whole() {
     assert_eq!(contents(&world.root()), before);
 }
 
+#[test]
+fn what_a_command_changed_and_hid_is_told() {
+    let world = world();
+    world.sh("mkdir dir; echo 1 > dir/c; echo 1 > dir/same; echo 1 > old.log; echo 1 > same.log");
+    let mut a = Session::open(&world, 'a');
+    tick();
+    a.begin(&world, Some("a script"));
+    world.sh("mkdir dir/.git; echo y >> dir/c; echo '*.log' > .gitignore; echo y >> old.log");
+    a.end(&world, &[]);
+    let told = a.undo(&world).files;
+    let left: Vec<&str> = told
+        .iter()
+        .filter(|f| f.conflict)
+        .map(|f| f.path.as_str())
+        .collect();
+    assert_eq!(left, ["dir/c", "old.log"], "{told:?}");
+    assert_eq!(world.read("dir/c").as_deref(), Some("1\ny\n"));
+    assert!(
+        told.iter()
+            .any(|f| f.path == ".gitignore" && f.action == "removed")
+    );
+}
+
 /// Two commands at the same time; the second ends first.
 fn two_commands(first: (&str, &str), second: (&str, &str)) -> [Vec<FileWrite>; 2] {
     let world = world();
@@ -362,6 +385,29 @@ fn eight_sessions_take_back_exactly_their_own() {
         assert!(undone.files.iter().all(|f| f.action == "removed"));
     }
     assert_eq!(fs::read_dir(world.root()).unwrap().count(), 1);
+}
+
+#[test]
+fn telling_of_a_write_costs_the_tool_next_to_nothing() {
+    let world = world();
+    let a = Session::open(&world, 'a');
+    let text = "a line of some length, as they are\n".repeat(300);
+    let path = world.path("shared.txt");
+    let mut took: Vec<std::time::Duration> = (0..200)
+        .map(|_| {
+            let begun = std::time::Instant::now();
+            let bytes = text.as_bytes();
+            a.snapshots
+                .about_to_write("a-1", &path, Some((bytes, 0o644)), Some(bytes));
+            begun.elapsed()
+        })
+        .collect();
+    took.sort_unstable();
+    assert!(
+        took[100].as_micros() < 1_000,
+        "{:?} on a machine at rest it is far below 0.1 ms",
+        took[100]
+    );
 }
 
 /// What a session does next in the play below.

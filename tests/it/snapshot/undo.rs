@@ -124,7 +124,7 @@ fn what_is_already_as_it_was_is_left_alone() {
         ["README.md: already there", "new: already there"]
     );
     assert_eq!(undone.safety, None);
-    assert!(undone.undone.is_empty());
+    assert_eq!(undone.undone.len(), 2, "a redo would bring it back");
 }
 
 #[test]
@@ -386,7 +386,8 @@ fn a_file_too_large_for_snapshots_is_never_removed() {
     );
     let writes = world.tool("yes | head -c 2000 > large");
     let undone = world.restore(&writes, false);
-    assert_eq!(told(&undone), Vec::<String>::new());
+    let left = "! large: in no snapshot since (ignored, too large, or in a repository of its own)";
+    assert_eq!(told(&undone), [left]);
     assert_eq!(world.read("large").unwrap().len(), 2000);
 }
 
@@ -623,4 +624,39 @@ fn a_write_of_which_is_not_known_what_it_left_does_not_hinder_the_undo_of_a_late
     let stored = serde_json::to_string(&writes).unwrap();
     let read: Vec<FileWrite> = serde_json::from_str(&stored).unwrap();
     assert_eq!(read, writes);
+}
+
+#[test]
+fn a_redo_brings_back_what_another_undo_had_taken_before() {
+    let world = opened();
+    let writes = world.tool("echo one > new; sed -i s/hello/bye/ src/main.rs; rm README.md");
+    let after = contents(&world.root());
+    // a copy of the session took it back already
+    world.restore(&writes, false);
+    let second = world.restore(&writes, false);
+    assert!(second.files.iter().all(|f| f.action == "already there"));
+    let redone = world.restore(&second.undone, false);
+    assert_eq!(contents(&world.root()), after, "{:#?}", told(&redone));
+    // and what the user made of it since stays
+    world.restore(&writes, false);
+    let second = world.restore(&writes, false);
+    world.write("new", "mine\n");
+    let redone = world.restore(&second.undone, false);
+    assert!(redone.files.iter().any(|f| f.path == "new" && f.conflict));
+    assert_eq!(world.read("new").as_deref(), Some("mine\n"));
+}
+
+#[test]
+fn a_file_without_any_permission_comes_back_as_that() {
+    let world = opened();
+    let writes = world.tool("echo z > closed; chmod 000 closed");
+    if writes.is_empty() {
+        return; // only root can read it, so nobody else's snapshot holds it
+    }
+    let undone = world.restore(&writes, false);
+    assert!(!world.path("closed").exists());
+    world.restore(&undone.undone, false);
+    let mode = fs::metadata(world.path("closed")).unwrap().permissions();
+    let mode = std::os::unix::fs::PermissionsExt::mode(&mode);
+    assert_eq!(mode & 0o777, 0);
 }
