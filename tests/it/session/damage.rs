@@ -25,11 +25,10 @@ fn journal_of(world: &World, id: SessionId) -> std::path::PathBuf {
 
 /// Lets nobody write into a folder: by its modes, and where those do not count (root) by a mount. None where
 /// neither can be had.
-struct Sealed<'a>(&'a std::path::Path, bool);
+struct Sealed<'a>(&'a Path, bool);
 
 impl<'a> Sealed<'a> {
-    fn new(folder: &'a std::path::Path) -> Option<Self> {
-        use std::os::unix::fs::PermissionsExt;
+    fn new(folder: &'a Path) -> Option<Self> {
         if !rustix::process::geteuid().is_root() {
             for entry in fs::read_dir(folder).expect("list").flatten() {
                 if entry.path().is_file() {
