@@ -50,6 +50,8 @@ pub fn disk_use(store: &Path) -> u64 {
     };
     entries
         .flatten()
+        // the notes of those that are open come and go with them
+        .filter(|entry| entry.file_name() != "held")
         .map(|entry| match entry.metadata() {
             Ok(data) if data.is_dir() => disk_use(&entry.path()),
             Ok(data) => on_disk(&data),

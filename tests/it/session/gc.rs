@@ -371,6 +371,9 @@ fn what_a_session_needs_that_counts_as_not_there_stays() {
         records.push(dunlin::session::Record::Part(part));
     }
     store.commit(dunlin::session::Commit::written(records, Vec::new()));
+    store.close_blocking();
+    let opened = world.project.open_session(child, Heard::new());
+    let store = opened.expect("open").store;
     age(&blobs.path(&picture).expect("path"), 3);
     // its parent is being deleted; somebody who makes or deletes sessions keeps the left-overs from being removed
     let sessions = world.project.folder().join("sessions");
