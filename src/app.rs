@@ -452,12 +452,23 @@ pub fn may_open_files() -> Result<(), AppError> {
 /// of an answer.
 pub fn runtime() -> Result<tokio::runtime::Runtime, AppError> {
     may_open_files()?;
-    tokio::runtime::Builder::new_multi_thread()
+    let failed = |e| AppError::new(format!("The runtime could not be started: {e}."), "");
+    let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(1)
         .thread_name("dunlin-worker")
         .enable_all()
         .build()
-        .map_err(|e| AppError::new(format!("The runtime could not be started: {e}."), ""))
+        .map_err(failed)?;
+    outlive_file_limits(&runtime).map_err(failed)?;
+    Ok(runtime)
+}
+
+/// A file that reaches the limit of its size (`ulimit -f`) becomes an error of the write, not the program's
+/// end. What is caught here programs that are started do not inherit.
+fn outlive_file_limits(runtime: &tokio::runtime::Runtime) -> std::io::Result<()> {
+    let _inside = runtime.enter();
+    let too_large = rustix::process::Signal::XFSZ.as_raw();
+    tokio::signal::unix::signal(tokio::signal::unix::SignalKind::from_raw(too_large)).map(drop)
 }
 
 /// Runs the agent until the front end closes it. What fails before there is an agent reaches the

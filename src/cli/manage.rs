@@ -5,6 +5,7 @@ mod keys;
 mod manual;
 mod models;
 mod replay;
+mod search;
 mod sessions;
 
 use std::path::Path;
@@ -29,7 +30,7 @@ pub(super) fn run(options: &Options, command: Command) -> u8 {
             let (json, all) = (false, false);
             sessions::run(options, what.unwrap_or(Sessions::List { json, all }))
         }
-        Command::Search(wanted) => sessions::search(options, wanted),
+        Command::Search(wanted) => search::search(options, wanted),
         Command::Replay { session, json } => replay::run(options, &session, json),
         Command::Inspect { session, json } => sessions::inspect(options, &session, json),
         Command::Permissions { what } => permissions(options, what),

@@ -13,6 +13,34 @@ const LETTERS: usize = 4;
 /// Sessions named when several are meant, or none.
 const NAMED: usize = 5;
 
+/// The session that `text` names, and the project that has it: this one, else any other. For what needs no
+/// worktree: those of a folder that was moved or deleted are still there to be shown, exported and deleted.
+pub(super) fn anywhere(
+    ground: &Ground,
+    project: &Project,
+    text: &str,
+) -> Result<(Project, SessionId), AppError> {
+    let text = text.trim();
+    let id = match text.parse::<SessionId>() {
+        Ok(id) => Some(id),
+        Err(_) if matching(&project.list()?, text).is_empty() => {
+            let listed = Project::list_all(&ground.paths.data_dir)?;
+            match matching(&listed, text).as_slice() {
+                [one] => Some(one.info.id),
+                _ => None,
+            }
+        }
+        Err(_) => None,
+    };
+    if let Some(id) = id
+        && !project.holds(id)
+        && let Some(other) = Project::holding(&ground.paths.data_dir, id)?
+    {
+        return Ok((other, id));
+    }
+    Ok((project.clone(), session(ground, project, text)?))
+}
+
 /// The session of this project that `text` names.
 pub(super) fn session(
     ground: &Ground,
@@ -52,6 +80,17 @@ fn elsewhere(other: &Project, id: SessionId) -> AppError {
             "`dunlin sessions list --all` says to which.",
         );
     };
+    if !std::path::Path::new(&session.info.worktree).is_dir() {
+        return AppError::usage(
+            format!(
+                "Session {id} belongs to {}, which is not there any more.",
+                session.info.worktree
+            ),
+            format!(
+                "Go on in a copy here: dunlin sessions export --format json {id} | dunlin sessions import -"
+            ),
+        );
+    }
     AppError::usage(
         format!("Session {id} belongs to {}.", session.info.worktree),
         format!("Start dunlin there: {}", session.info.open_there()),

@@ -78,9 +78,14 @@ fn follow(path: &Path, links: usize) -> PathBuf {
     }
 }
 
-/// A variable that is set and not empty.
+/// A variable that is set and not empty. `~/` begins with the home folder also where no shell has
+/// written it out.
 fn set(env: Env<'_>, name: &str) -> Option<PathBuf> {
-    env(name).filter(|v| !v.is_empty()).map(PathBuf::from)
+    let path = env(name).filter(|v| !v.is_empty()).map(PathBuf::from)?;
+    match path.strip_prefix("~") {
+        Ok(rest) if name != "HOME" => Some(set(env, "HOME")?.join(rest)),
+        _ => Some(path),
+    }
 }
 
 fn xdg(env: Env<'_>, name: &str) -> Option<PathBuf> {
@@ -119,6 +124,19 @@ mod tests {
         ]);
         assert_eq!(own.config_dir, Path::new("/own"));
         assert_eq!(own.data_dir, Path::new("/h/.local/share/dunlin"));
+    }
+
+    #[test]
+    fn a_tilde_that_no_shell_wrote_out_is_the_home_folder() {
+        let own = find(&[
+            ("HOME", "/h"),
+            ("DUNLIN_DATA_DIR", "~/data"),
+            ("DUNLIN_CONFIG_DIR", "~"),
+        ]);
+        assert_eq!(own.data_dir, Path::new("/h/data"));
+        assert_eq!(own.config_dir, Path::new("/h"));
+        let other = find(&[("HOME", "/h"), ("DUNLIN_DATA_DIR", "~other/data")]);
+        assert_eq!(other.data_dir, Path::new("~other/data"));
     }
 
     #[cfg(unix)]

@@ -158,19 +158,31 @@ pub async fn run(
                 continue;
             }
             if event == Event::Closed {
-                if let Some(last) = run.last.take() {
-                    drop(printer.event(&last));
-                }
-                drop(printer.end());
-                return Ended::calmly(run.code);
+                let last = run.last.take().map_or(Ok(()), |last| printer.event(&last));
+                let lost = last
+                    .and_then(|()| printer.end())
+                    .is_err_and(|e| is_lost(&e));
+                return Ended::calmly(if lost { exit::ERROR } else { run.code });
             }
-            // A reader that went away (`| head`) is a wish to stop.
-            if printer.event(&event).is_err() {
+            if let Err(error) = printer.event(&event) {
                 drop(run.ops.send(Op::Close));
+                is_lost(&error);
                 return Ended::calmly(exit::ERROR);
             }
         }
     }
+}
+
+/// True, and told, if output could not be written. A reader that went away (`| head`) is a wish to stop.
+fn is_lost(error: &io::Error) -> bool {
+    let lost = error.kind() != io::ErrorKind::BrokenPipe;
+    if lost {
+        drop(writeln!(
+            io::stderr(),
+            "dunlin: Standard output cannot be written: {error}. Send it elsewhere; what was done is in the session."
+        ));
+    }
+    lost
 }
 
 fn printer(format: Format, clean: Clean, bare: bool) -> Box<dyn Printer + Send> {

@@ -8,13 +8,14 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
+use std::sync::Arc;
 
 use memchr::memmem::Finder;
 
 use super::disk::size;
 use super::error::StoreError;
 use super::image::Image;
-use super::journal::open_file;
+use super::journal::{Lines, open_file};
 use super::lost;
 use super::meta::Meta;
 use super::newer::{self, Look};
@@ -61,7 +62,11 @@ pub(super) fn pack(place: &Place) -> Result<u64, StoreError> {
         sync_folder(&place.folder)?;
         fs::remove_file(&journal)
     })();
-    packed.map_err(|e| StoreError::io("pack", &journal, e))?;
+    if let Err(error) = packed {
+        // half a file must not take the last room of a full disk
+        drop(fs::remove_file(&temporary));
+        return Err(StoreError::io("pack", &journal, error));
+    }
     place.step();
     drop(fs::remove_dir_all(place.db()));
     place.step();
@@ -166,17 +171,11 @@ pub(super) fn image(place: &Place) -> Result<Image, StoreError> {
     } else {
         let archive = place.archive();
         let io = |e| StoreError::io("unpack", &archive, e);
-        let mut file = tempfile::NamedTempFile::new().map_err(io)?;
-        let damaged = copy_unpacked(&archive, file.as_file_mut()).map_err(io)?;
-        let mut image = Image::read(place.id, file.path(), None).map_err(|error| match error {
-            // not the temporary file it was found in
-            StoreError::Newer { found, known, .. } => StoreError::Newer {
-                path: archive.clone(),
-                found,
-                known,
-            },
-            other => other,
-        })?;
+        // without a name: nothing of what was said stays behind, however this process ends
+        let mut file = tempfile::tempfile().map_err(io)?;
+        let damaged = copy_unpacked(&archive, &mut file).map_err(io)?;
+        let mut image = Image::of(place.id);
+        image.read_on(Lines::of(Arc::new(file), 0, None), &archive)?;
         image.damaged += damaged;
         image
     };

@@ -5,7 +5,7 @@
 //! could take.
 
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, Write};
+use std::io::Write;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -20,8 +20,8 @@ use super::place::{make_folder, sync_folder};
 use crate::protocol::{BlobRef, Millis};
 
 const SCHEME: &str = "blob:";
-/// Whoever renamed a file longer ago has synced its folder, or is dead.
-const SETTLED: Duration = Duration::from_mins(1);
+/// A file that was written longer ago than this is on the disk, whoever wrote it.
+const SETTLED: Duration = Duration::from_mins(5);
 
 /// The blob store of a project. Cheap to clone; calls block on the disk.
 #[derive(Debug, Clone)]
@@ -38,51 +38,55 @@ impl Blobs {
         }
     }
 
-    /// Keeps these bytes and returns their reference. Costs one fsync unless they were there. A file of their
-    /// name with other bytes in it is damaged, and written anew.
+    /// Keeps these bytes and returns their reference. Costs one fsync unless they were there, whole: a
+    /// damaged copy is written anew.
     pub fn put(&self, bytes: &[u8]) -> Result<BlobRef, StoreError> {
         let hash = blake3::hash(bytes).to_hex();
         let path = self.path_of(&hash);
         let name = BlobRef(format!("{SCHEME}{hash}"));
-        let io = |e| StoreError::io("write", &path, e);
         let folder = path.parent().unwrap_or(&self.folder);
+        let new_folder = !folder.exists();
         make_folder(folder)?;
-        // no clean-up takes away what is found here before it is young again
-        let _at_it = self.lock(FlockOperation::LockShared);
-        if let Some(settled) = freshened(&path, bytes) {
-            if !settled {
-                sync_folder(folder).map_err(io)?;
-            }
+        // until this returns no clean-up takes it
+        let _shared = self.lock(FlockOperation::LockShared);
+        let whole = |kept: &[u8]| kept == bytes;
+        if fs::read(&path).is_ok_and(|kept| whole(&kept)) && freshen(&path).is_ok() {
             return Ok(name);
         }
         let number = self.temporary.fetch_add(1, Ordering::Relaxed);
         let temporary = folder.join(format!("tmp-{}-{number}", std::process::id()));
+        let io = |e| StoreError::io("write", &path, e);
         let written = write_synced(&temporary, bytes).and_then(|()| fs::rename(&temporary, &path));
         if written.is_err() {
             drop(fs::remove_file(&temporary));
         }
         written.map_err(io)?;
         sync_folder(folder).map_err(io)?;
+        if new_folder {
+            sync_folder(&self.folder).map_err(io)?;
+            self.folder
+                .parent()
+                .map_or(Ok(()), sync_folder)
+                .map_err(io)?;
+        }
         Ok(name)
     }
 
-    /// Removes a blob, or what was to become one, that was not touched since `young`; false if somebody needs
-    /// it again by now.
-    pub(super) fn remove_old(&self, path: &Path, young: Millis) -> io::Result<bool> {
-        let _alone = self.lock(FlockOperation::LockExclusive);
-        if modified(path) >= young {
-            return Ok(false);
-        }
-        fs::remove_file(path).map(|()| true)
+    /// Holds the store against clean-ups (shared) or against everybody (exclusive); none where the file
+    /// system has no locks. May wait for as long as a blob takes to be written.
+    fn lock(&self, how: FlockOperation) -> Option<File> {
+        let folder = File::open(&self.folder).ok()?;
+        flock(&folder, how).ok()?;
+        Some(folder)
     }
 
-    /// Shared by those who keep bytes, had alone by who removes some: each for a moment. None where nothing
-    /// can be locked; then the ages of files are all there is.
-    fn lock(&self, how: FlockOperation) -> Option<File> {
-        let mut options = OpenOptions::new();
-        options.write(true).create(true).truncate(false).mode(0o600);
-        let file = options.open(self.folder.with_extension("lock")).ok()?;
-        flock(&file, how).ok().map(|()| file)
+    /// Lets `remove` have a blob that is still older than `young` allows now that nobody can attach it: it may
+    /// have been attached since it was found to be old.
+    pub(super) fn remove_old(&self, path: &Path, young: Millis, remove: impl FnOnce()) {
+        let _alone = self.lock(FlockOperation::LockExclusive);
+        if modified(path) < young {
+            remove();
+        }
     }
 
     /// The bytes of a blob. Bytes that do not fit their name are refused as damaged.
@@ -125,24 +129,21 @@ impl Blobs {
     }
 }
 
-/// Makes a file young again if it holds these bytes; none if it does not. False if it is so new that its name
-/// may not be on the disk yet: another process may be between renaming and syncing.
-///
-/// Young, because the part that will name it is not written yet and a clean-up may run meanwhile.
-fn freshened(path: &Path, bytes: &[u8]) -> Option<bool> {
-    let facts = fs::metadata(path).ok()?;
-    let same = facts.len() == bytes.len() as u64 && fs::read(path).ok()? == bytes;
+/// Makes a blob young again: the part that will name it is not written yet, and a clean-up may run
+/// meanwhile. What another process wrote just now need not be on the disk.
+fn freshen(path: &Path) -> std::io::Result<()> {
+    let file = File::open(path)?;
     let now = SystemTime::now();
-    let touched = same.then(|| File::open(path)?.set_modified(now));
-    touched?.ok()?;
-    let age = facts
-        .modified()
-        .ok()
-        .and_then(|at| now.duration_since(at).ok());
-    Some(age.is_some_and(|age| age > SETTLED))
+    let age = now.duration_since(file.metadata()?.modified()?);
+    file.set_modified(now)?;
+    if age.is_ok_and(|age| age > SETTLED) {
+        return Ok(());
+    }
+    file.sync_data()?;
+    path.parent().map_or(Ok(()), sync_folder)
 }
 
-fn write_synced(path: &Path, bytes: &[u8]) -> io::Result<()> {
+fn write_synced(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
     let mut file: File = OpenOptions::new()
         .write(true)
         .create(true)
@@ -189,12 +190,12 @@ mod tests {
     }
 
     #[test]
-    fn a_damaged_blob_is_written_again_when_the_same_bytes_come() {
+    fn a_damaged_blob_is_written_again_when_its_bytes_are_attached_again() {
         let home = tempfile::tempdir().expect("temp");
         let blobs = Blobs::new(home.path().join("blobs"));
         let blob = blobs.put(b"picture").expect("put");
-        for damaged in [&b""[..], b"picturE", b"pictures"] {
-            fs::write(blobs.path(&blob).expect("path"), damaged).expect("write");
+        for damage in [b"".as_slice(), b"picturE", b"pictures"] {
+            fs::write(blobs.path(&blob).expect("path"), damage).expect("write");
             assert!(blobs.get(&blob).is_err());
             blobs.put(b"picture").expect("put");
             assert_eq!(blobs.get(&blob).expect("get"), b"picture");
@@ -202,22 +203,23 @@ mod tests {
     }
 
     #[test]
-    fn a_blob_that_is_put_again_is_not_removed_as_old() {
+    fn what_was_attached_since_it_was_found_old_is_not_removed() {
         let home = tempfile::tempdir().expect("temp");
         let blobs = Blobs::new(home.path().join("blobs"));
-        let blob = blobs.put(b"picture").expect("put");
-        let path = blobs.path(&blob).expect("path");
-        let long_ago = SystemTime::UNIX_EPOCH + Duration::from_hours(1);
-        File::open(&path)
-            .and_then(|f| f.set_modified(long_ago))
-            .expect("aged");
-        let young = modified(&path) + 1;
-        blobs.put(b"picture").expect("put");
-        assert!(!blobs.remove_old(&path, young).expect("looked"));
-        File::open(&path)
-            .and_then(|f| f.set_modified(long_ago))
-            .expect("aged");
-        assert!(blobs.remove_old(&path, young).expect("removed"));
-        assert!(blobs.get(&blob).is_err());
+        let path = blobs
+            .path(&blobs.put(b"picture").expect("put"))
+            .expect("path");
+        let file = File::open(&path).expect("open");
+        file.set_modified(SystemTime::UNIX_EPOCH + Duration::from_secs(9))
+            .expect("age");
+        let young = 10_000;
+        assert!(modified(&path) < young);
+        blobs.put(b"picture").expect("attached");
+        blobs.remove_old(&path, young, || panic!("it is young again"));
+        file.set_modified(SystemTime::UNIX_EPOCH + Duration::from_secs(9))
+            .expect("age");
+        let mut removed = false;
+        blobs.remove_old(&path, young, || removed = true);
+        assert!(removed);
     }
 }

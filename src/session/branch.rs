@@ -12,10 +12,11 @@ use serde_json::json;
 use super::archive;
 use super::commit::Record;
 use super::error::StoreError;
+use super::found::no_facts;
 use super::image::Image;
 use super::meta::{FORK_VALUE, Meta, SummaryPatch};
 use super::place::{Place, make_folder, sync_folder};
-use super::project::{Project, make, no_facts};
+use super::project::{Project, make};
 use crate::protocol::{MessageId, Millis, Part, PartBody, SessionId, SessionInfo, ToolState};
 
 /// A fork to be made.

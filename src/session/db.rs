@@ -209,6 +209,7 @@ impl Db {
     fn follow(&mut self, journal: &Path, to: u64) -> Result<(), StoreError> {
         let io = |e: io::Error| StoreError::io("read the journal", journal, e);
         let mut lines = Lines::open(journal, self.mark.end, Some(to)).map_err(io)?;
+        let file = lines.file();
         self.mark.view = VIEW_FORMAT;
         while let Some(found) = lines.next().map_err(io)? {
             match found {
@@ -223,7 +224,7 @@ impl Db {
                         Ok(line) => {
                             let order = Order::of(line.n, self.mark.n, self.unusable);
                             let again = order == Order::Again
-                                && self.repeats.has(journal, json, start).map_err(io)?;
+                                && self.repeats.has(&file, json, start).map_err(io)?;
                             if !again {
                                 self.commit(&line, order)?;
                             }

@@ -20,16 +20,17 @@ pub struct DiskUse {
     pub snapshots: u64,
 }
 
-/// Bytes that a file or folder takes on disk.
+/// Bytes that a file or folder takes on disk, as `du` counts them.
 pub(super) fn size(path: &Path) -> u64 {
     let Ok(facts) = fs::symlink_metadata(path) else {
         return 0;
     };
+    let own = facts.blocks() * 512;
     if !facts.is_dir() {
-        return facts.blocks() * 512;
+        return own;
     }
     let entries = fs::read_dir(path).into_iter().flatten().flatten();
-    entries.map(|entry| size(&entry.path())).sum()
+    own + entries.map(|entry| size(&entry.path())).sum::<u64>()
 }
 
 impl Project {

@@ -19,8 +19,9 @@ use super::archive;
 use super::commit::Record;
 use super::error::StoreError;
 use super::family::Families;
+use super::found::no_facts;
 use super::history::History;
-use super::project::{Project, no_facts};
+use super::project::Project;
 use super::redact::{Redactor, strings};
 use crate::protocol::{BlobRef, Part, PartBody, SessionId};
 

@@ -19,7 +19,10 @@ use super::record::{self, FORMAT, Record, Stored, Unreadable};
 pub struct Follower {
     place: Place,
     journal: PathBuf,
+    /// Offset after the last line that was read.
     end: u64,
+    /// How long the journal was when it was looked at last: half a line may stand after `end`.
+    seen: u64,
     watch: watch::Watch,
 }
 
@@ -31,6 +34,7 @@ impl Follower {
             place: place.clone(),
             journal,
             end: from,
+            seen: from,
         }
     }
 
@@ -47,6 +51,7 @@ impl Follower {
                     .to_owned(),
             });
         }
+        self.seen = len;
         let mut records = Vec::new();
         let mut lines = Lines::open(&path, self.end, Some(len)).map_err(io)?;
         while let Some(found) = lines.next().map_err(io)? {
@@ -82,7 +87,7 @@ impl Follower {
     }
 
     fn has_grown(&self) -> bool {
-        fs::metadata(&self.journal).is_ok_and(|m| m.len() != self.end)
+        fs::metadata(&self.journal).is_ok_and(|m| m.len() != self.seen)
     }
 
     /// Waits until the journal was written to since the last `read` (or may have been: `read` can

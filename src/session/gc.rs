@@ -237,21 +237,14 @@ struct Sweep<'a> {
 impl Sweep<'_> {
     /// Somebody may attach the same bytes again while journals are read: the age is looked at once more.
     fn free_blob(&mut self, blobs: &Blobs, path: &Path, young: Millis) {
-        let bytes = size(path);
-        let removed = if self.policy.dry_run {
-            self.gone.insert(path.to_owned());
-            Ok(true)
-        } else {
-            blobs.remove_old(path, young)
-        };
-        match removed {
-            Ok(true) => {
-                self.report.blobs += 1;
-                self.report.freed += bytes;
-            }
-            Ok(false) => {}
-            Err(error) => self.failed(path, error),
+        if self.policy.dry_run {
+            self.report.blobs += 1;
+            return self.free(path);
         }
+        blobs.remove_old(path, young, || {
+            self.report.blobs += 1;
+            self.free(path);
+        });
     }
 
     fn failed(&mut self, path: &Path, error: io::Error) {

@@ -66,8 +66,15 @@ impl Image {
 
     /// Reads what was written since. Returns how many lines were new.
     pub(super) fn catch_up(&mut self, path: &Path, to: Option<u64>) -> Result<u64, StoreError> {
+        let lines = Lines::open(path, self.end, to)
+            .map_err(|e| StoreError::io("read the journal", path, e))?;
+        self.read_on(lines, path)
+    }
+
+    /// The same from lines that begin where this image ends; `path` is what errors name.
+    pub(super) fn read_on(&mut self, mut lines: Lines, path: &Path) -> Result<u64, StoreError> {
         let io = |e: io::Error| StoreError::io("read the journal", path, e);
-        let mut lines = Lines::open(path, self.end, to).map_err(io)?;
+        let file = lines.file();
         let mut count = 0;
         while let Some(found) = lines.next().map_err(io)? {
             count += 1;
@@ -82,7 +89,7 @@ impl Image {
                         Ok(line) => {
                             let order = Order::of(line.n, self.n, self.unusable);
                             let again = order == Order::Again
-                                && self.repeats.has(path, json, start).map_err(io)?;
+                                && self.repeats.has(&file, json, start).map_err(io)?;
                             if !again {
                                 self.apply(&line, order);
                             }

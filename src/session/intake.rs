@@ -5,7 +5,7 @@
 //! commits is the agent, which must never wait for a disk: after one slow write, and for what is long,
 //! the thread does the work. `store` is the caller; the order of commits is that of the calls.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 use std::time::{Duration, Instant};
@@ -49,6 +49,8 @@ pub(super) struct Intake {
     desk: Arc<Mutex<Desk>>,
     /// Jobs that were sent to the thread and are not done.
     waiting: Arc<AtomicUsize>,
+    /// True once the thread takes nothing more.
+    shut: Arc<AtomicBool>,
     jobs: Sender<Job>,
 }
 
@@ -62,10 +64,12 @@ impl Intake {
             wary_until: None,
         }));
         let waiting = Arc::new(AtomicUsize::new(0));
+        let shut = Arc::new(AtomicBool::new(false));
         let (jobs, inbox) = channel();
         let thread = Thread {
             desk: Arc::clone(&desk),
             waiting: Arc::clone(&waiting),
+            shut: Arc::clone(&shut),
             inbox,
         };
         std::thread::Builder::new()
@@ -75,6 +79,7 @@ impl Intake {
         Ok(Self {
             desk,
             waiting,
+            shut,
             jobs,
         })
     }
@@ -111,6 +116,10 @@ impl Intake {
     /// Hands a job to the thread; gives it back if the session is closed.
     pub(super) fn send(&self, job: Job) -> Result<(), Job> {
         self.waiting.fetch_add(1, Ordering::SeqCst);
+        if self.shut.load(Ordering::SeqCst) {
+            self.waiting.fetch_sub(1, Ordering::SeqCst);
+            return Err(job);
+        }
         self.jobs.send(job).map_err(|refused| {
             self.waiting.fetch_sub(1, Ordering::SeqCst);
             refused.0
@@ -149,6 +158,7 @@ impl Intake {
 struct Thread {
     desk: Arc<Mutex<Desk>>,
     waiting: Arc<AtomicUsize>,
+    shut: Arc<AtomicBool>,
     inbox: Receiver<Job>,
 }
 
@@ -162,8 +172,17 @@ impl Thread {
         let writer = self.desk().writer.take();
         if let Some(mut writer) = writer {
             writer.finish();
-            // whoever was told that it is closed must find the door shut
-            writer.refuse_rest(&self.inbox);
+            // Whoever comes from now on finds the door shut; who was through it is on the list of those that
+            // wait, and is answered.
+            self.shut.store(true, Ordering::SeqCst);
+            while self.waiting.load(Ordering::SeqCst) > 0 {
+                // it is sent right after it is counted
+                let Ok(job) = self.inbox.recv_timeout(Duration::from_secs(1)) else {
+                    break;
+                };
+                self.waiting.fetch_sub(1, Ordering::SeqCst);
+                writer.refuse_late(job);
+            }
         }
         drop(self.inbox);
         // the session may be opened again from here on
@@ -179,7 +198,10 @@ impl Thread {
             let mut desk = self.desk();
             if let Some(writer) = &mut desk.writer {
                 match job {
-                    Job::Close(done) => return Some(done),
+                    Job::Close(done) => {
+                        self.waiting.fetch_sub(1, Ordering::SeqCst);
+                        return Some(done);
+                    }
                     Job::Ask(ask) => writer.ask(ask),
                     Job::ReplaceView => writer.replace_view(),
                     Job::Commit(commit) => writer.commit(commit),

@@ -6,7 +6,7 @@
 //! all of it; what is left of a broken write is cut away and never read.
 
 use std::fs::{File, OpenOptions};
-use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
+use std::io::{self, BufRead, BufReader, Read};
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -116,7 +116,7 @@ pub(super) fn tail(file: &File, path: &Path) -> Result<Tail, StoreError> {
             return Ok(Tail {
                 end: start + end as u64,
                 torn: rest.len() as u64,
-                damaged: rest.contains(&b'\n'),
+                damaged: rest.contains(&b'\n') && !rest.trim_ascii().is_empty(),
                 newer,
             });
         }
@@ -294,10 +294,26 @@ pub(super) enum Found<'a> {
     },
 }
 
+/// Reads a file from an offset on, whoever else reads it.
+#[derive(Debug)]
+struct At {
+    file: Arc<File>,
+    place: u64,
+}
+
+impl Read for At {
+    fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
+        let read = self.file.read_at(bytes, self.place)?;
+        self.place += read as u64;
+        Ok(read)
+    }
+}
+
 /// Reads lines from an offset on.
 #[derive(Debug)]
 pub(super) struct Lines {
-    reader: BufReader<io::Take<File>>,
+    file: Arc<File>,
+    reader: BufReader<io::Take<At>>,
     buffer: Vec<u8>,
     place: u64,
 }
@@ -306,22 +322,42 @@ impl Lines {
     /// Lines of `path` from `from` up to `to` (the end of the file if none). A line that is not
     /// complete by then is left for later.
     pub(super) fn open(path: &Path, from: u64, to: Option<u64>) -> io::Result<Self> {
-        let mut file = open_file(path)?;
-        file.seek(SeekFrom::Start(from))?;
-        let span = to.map_or(u64::MAX, |to| to.saturating_sub(from));
-        Ok(Self {
-            reader: BufReader::with_capacity(64 * 1024, file.take(span)),
-            buffer: Vec::new(),
-            place: from,
-        })
+        Ok(Self::of(Arc::new(open_file(path)?), from, to))
     }
 
-    /// The next whole line, or none at the end.
+    /// The same of a file that is open.
+    pub(super) fn of(file: Arc<File>, from: u64, to: Option<u64>) -> Self {
+        let span = to.map_or(u64::MAX, |to| to.saturating_sub(from));
+        let at = At {
+            file: Arc::clone(&file),
+            place: from,
+        };
+        Self {
+            file,
+            reader: BufReader::with_capacity(64 * 1024, at.take(span)),
+            buffer: Vec::new(),
+            place: from,
+        }
+    }
+
+    /// The file that is read.
+    pub(super) fn file(&self) -> Arc<File> {
+        Arc::clone(&self.file)
+    }
+
+    /// The next whole line, or none at the end. Empty lines are passed over.
     pub(super) fn next(&mut self) -> io::Result<Option<Found<'_>>> {
-        self.buffer.clear();
-        let read = (&mut self.reader)
-            .take(MAX_LINE as u64)
-            .read_until(b'\n', &mut self.buffer)?;
+        let read = loop {
+            self.buffer.clear();
+            let read = (&mut self.reader)
+                .take(MAX_LINE as u64)
+                .read_until(b'\n', &mut self.buffer)?;
+            let is_blank = self.buffer.trim_ascii().is_empty();
+            if !is_blank || self.buffer.last() != Some(&b'\n') {
+                break read;
+            }
+            self.place += read as u64;
+        };
         if self.buffer.last() != Some(&b'\n') {
             if read < MAX_LINE {
                 return Ok(None);

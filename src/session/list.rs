@@ -8,16 +8,19 @@ use std::collections::HashSet;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 use super::error::StoreError;
 use super::lost;
-use super::meta::{Meta, modified};
+use super::meta::{Meta, modified, since_epoch};
 use super::place::Place;
 use super::staging;
 use crate::protocol::{Millis, SessionId, SessionSummary};
 
 /// Fewer sessions than this are read on one thread.
 const PER_THREAD: usize = 200;
+/// Milliseconds of a day.
+const DAY: Millis = 24 * 3_600_000;
 
 /// The `sessions` folders of all projects.
 pub(super) fn all_folders(data_dir: &Path) -> Result<Vec<PathBuf>, StoreError> {
@@ -125,6 +128,15 @@ fn row(place: &Place) -> Option<SessionSummary> {
     let mut summary = meta.summary;
     let is_there = |facts: fs::Metadata| facts.is_file() && facts.len() > 0;
     let journal = fs::metadata(place.journal());
+    if summary.updated > since_epoch(SystemTime::now()) + DAY {
+        // of a clock that was wrong, or of a row that somebody made: it would stay on top for ever
+        let file = if journal.is_ok() {
+            place.journal()
+        } else {
+            place.archive()
+        };
+        summary.updated = summary.updated.min(modified(&file));
+    }
     // the files say it, also where a process died between packing and writing it down
     summary.archived = journal.is_err() && place.archive().is_file();
     let is_gone = !summary.archived && !journal.is_ok_and(is_there);
@@ -139,7 +151,11 @@ fn row(place: &Place) -> Option<SessionSummary> {
 /// True for a folder in which something was said that cannot be read; a session that is just being made has
 /// no facts yet either.
 fn is_damaged(place: &Place) -> bool {
-    let entries = fs::read_dir(&place.folder).into_iter().flatten().flatten();
+    let entries = match fs::read_dir(&place.folder) {
+        Ok(entries) => entries.flatten(),
+        // it may hold anything
+        Err(error) => return error.kind() != io::ErrorKind::NotFound,
+    };
     let mut journals = entries.filter(|e| e.file_name().to_string_lossy().starts_with("journal"));
     !place.is_taken() && journals.any(|e| e.metadata().is_ok_and(|facts| facts.len() > 0))
 }
@@ -155,10 +171,13 @@ pub(super) fn newest(
         .collect();
     places.sort_by_key(|(at, place)| std::cmp::Reverse((*at, place.id)));
     let newest = places.into_iter().find(|(_, place)| {
-        Meta::read_or_mend(place).is_some_and(|meta| {
-            let subagent = meta.summary.info.parent.is_some() && !meta.fork;
-            meta.summary.messages > 0 && !subagent && counts(&meta.summary.info.worktree)
-        })
+        // of what is gone only the row is left
+        let is_there = place.journal().is_file() || place.archive().is_file();
+        is_there
+            && Meta::read_or_mend(place).is_some_and(|meta| {
+                let subagent = meta.summary.info.parent.is_some() && !meta.fork;
+                meta.summary.messages > 0 && !subagent && counts(&meta.summary.info.worktree)
+            })
     });
     Ok(newest.map(|(_, place)| place.id))
 }

@@ -238,8 +238,10 @@ fn is_newer(path: &Path) -> bool {
 
 /// Puts `bytes` in the place of `path`, so that a reader sees the old content or the new.
 pub(super) fn replace(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
-    // one name per process: two processes may mend the same file at once
-    let temporary = path.with_extension(format!("tmp-{}", std::process::id()));
+    // one name per thread: two may mend the same file at once
+    let thread = format!("{:?}", std::thread::current().id());
+    let thread: String = thread.chars().filter(char::is_ascii_digit).collect();
+    let temporary = path.with_extension(format!("tmp-{}-{thread}", std::process::id()));
     let mut file = fs::OpenOptions::new()
         .write(true)
         .create(true)

@@ -23,6 +23,7 @@ mod facts;
 mod family;
 mod faults;
 mod follow;
+mod found;
 mod frames;
 mod gc;
 mod history;

@@ -115,6 +115,11 @@ impl Place {
                     tries += 1;
                     std::thread::park_timeout(Duration::from_millis(5));
                 }
+                // and for longer where the machine is busy, but shares it, which an owner does not
+                Err(rustix::io::Errno::WOULDBLOCK) if tries < 40 && is_shared(&file) => {
+                    tries += 1;
+                    std::thread::park_timeout(Duration::from_millis(5));
+                }
                 Err(rustix::io::Errno::WOULDBLOCK) => return Ok(Claim::Taken(owner(&mut file))),
                 Err(error) => return Err(io(error.into())),
             }
@@ -144,6 +149,13 @@ impl Place {
         // a file system without locks says something else
         (locked == Err(rustix::io::Errno::WOULDBLOCK)).then(|| owner(&mut file))
     }
+}
+
+/// True if whoever holds the lock only looks.
+fn is_shared(file: &File) -> bool {
+    let shared = flock(file, FlockOperation::NonBlockingLockShared).is_ok();
+    // to hold on to it would keep others from what they wait for
+    shared && flock(file, FlockOperation::Unlock).is_ok()
 }
 
 /// Whose a session is.

@@ -18,11 +18,12 @@ use super::blob::Blobs;
 use super::commit::{Announce, Commit, Record};
 use super::error::StoreError;
 use super::faults::FaultPoints;
+use super::found::{facts_of, keep_cut, no_facts, open_journal, whole_history};
 use super::history::{History, PAGE_PARTS};
 use super::home;
 use super::image::Image;
 use super::intake::Intake;
-use super::journal::{self, Journal, Tail};
+use super::journal::{Journal, Tail};
 use super::meta::Meta;
 use super::newer::{self, Look};
 use super::place::{Claim, Lock, Place, make_folder};
@@ -113,6 +114,13 @@ impl Project {
         let place = self.place(id);
         if place.journal().exists() || place.archive().exists() {
             Ok(place)
+        } else if Meta::read(&place).is_some_and(|meta| meta.summary.messages > 0) {
+            Err(StoreError::Damaged {
+                path: place.journal(),
+                detail: "it is gone, and with it what was said. Bring it back from a copy, or delete the \
+                         session"
+                    .to_owned(),
+            })
         } else {
             Err(StoreError::NotFound(id))
         }
@@ -421,72 +429,4 @@ fn taken(pid: u32) -> String {
         "This session is open in {by}; here it can only be read. It is followed live, and you can go \
          on when it ends there; /fork goes on in a copy now."
     )
-}
-
-pub(super) fn no_facts(place: &Place) -> StoreError {
-    StoreError::Damaged {
-        path: place.journal(),
-        detail: "it does not say which session it is, and nothing else in its folder does. What is left of \
-                 it is kept; look at the folder, or delete the session"
-            .to_owned(),
-    }
-}
-
-/// The facts of a session that was read. A journal that is wholly another session's is called that.
-pub(super) fn facts_of(image: &Image, place: &Place) -> Result<SessionInfo, StoreError> {
-    match (&image.info, image.stranger) {
-        (Some(info), _) => Ok(info.clone()),
-        (None, Some(other)) => Err(StoreError::Damaged {
-            path: place.journal(),
-            detail: format!(
-                "it is the journal of the session {other}. Give its folder {} that name if there is none yet, \
-                 or delete this session",
-                place.folder.display()
-            ),
-        }),
-        (None, None) => Err(no_facts(place)),
-    }
-}
-
-fn whole_history(image: Image, place: &Place) -> Result<History, StoreError> {
-    facts_of(&image, place)?;
-    image.into_history().ok_or_else(|| no_facts(place))
-}
-
-/// Opens the journal for writing. Nothing of it is changed before `Journal::go_on_after`.
-pub(super) fn open_journal(place: &Place) -> Result<(Journal, Tail), StoreError> {
-    let path = place.journal();
-    let file = OpenOptions::new()
-        .read(true)
-        .write(true)
-        .open(&path)
-        .map_err(|e| StoreError::io("open", &path, e))?;
-    let tail = journal::tail(&file, &path)?;
-    let said = || Meta::read(place).is_some_and(|meta| meta.summary.messages > 0);
-    if tail.end == 0 && tail.torn > 0 && (tail.damaged || said()) {
-        // going on would cut all of it away
-        return Err(StoreError::Damaged {
-            path,
-            detail: "no line of it can be read, so it is left as it is. Bring it back from a copy, or delete \
-                     the session"
-                .to_owned(),
-        });
-    }
-    Ok((Journal::new(file, path, &tail), tail))
-}
-
-/// Keeps a copy of a journal whose end is about to be cut in more than a broken write, and says so.
-pub(super) fn keep_cut(place: &Place, tail: &Tail) -> Result<Option<String>, StoreError> {
-    if !tail.damaged {
-        return Ok(None);
-    }
-    let path = place.journal();
-    let kept = place.unused("journal.damaged");
-    fs::copy(&path, &kept).map_err(|e| StoreError::io("copy the damaged journal to", &kept, e))?;
-    Ok(Some(format!(
-        "The last {} bytes of this session's journal are damaged and were cut away; a copy is \
-         in {}.",
-        tail.torn,
-        kept.display()
-    )))
 }

@@ -6,30 +6,22 @@
 //! entities, hex, base64, broken over lines or by colours.
 
 mod shapes;
+mod values;
 
-use std::borrow::Cow;
-use std::fmt::Write as _;
-
-use base64::Engine;
-use base64::engine::general_purpose::{STANDARD_NO_PAD, URL_SAFE_NO_PAD};
-use regex::Regex;
 use serde_json::Value;
+use std::borrow::Cow;
 
 use self::shapes::Shapes;
+use self::values::Values;
 
 /// What stands in place of a secret.
 pub const REDACTED: &str = "[redacted]";
-
-/// A value shorter than this is too likely to be an ordinary word.
-const SHORTEST: usize = 8;
-/// A longer value is not one that a program takes as a key; patterns of it would be huge.
-const LONGEST: usize = 1_024;
 
 /// Finds secrets in text and replaces them.
 #[derive(Debug)]
 pub struct Redactor {
     shapes: Shapes,
-    values: Vec<Regex>,
+    values: Values,
 }
 
 /// Words in names of environment variables that hold keys.
@@ -98,96 +90,6 @@ fn names_a_secret(name: &str) -> bool {
     holds || LAST.contains(&last) || last.ends_with("PASSWORD") || last.ends_with("APIKEY")
 }
 
-/// True for what is rather a path to a file of keys than a key.
-fn is_path(value: &str) -> bool {
-    let inside = value.strip_prefix('/').unwrap_or_default();
-    inside.contains('/') && !value.contains(['+', '='])
-}
-
-/// What may stand between any two characters of a value: the end of a line with the quoting of both sides
-/// (a diff's sign too), a colour.
-const BREAK: &str = r"(?:\\?\r?\n[ \t>|+-]*|(?:\\+r)?\\+n[+-]?|\x1b\[[0-9;]*m|\\+(?:u001b|x1b|e|033)\[[0-9;]*m){0,2}";
-
-/// Patterns of a value in all its disguises: as it is, escaped, in percent signs or entities, as hex or
-/// base64, broken over lines.
-fn patterns(value: &str) -> Vec<Regex> {
-    let mut spelled = String::new();
-    for (n, letter) in value.chars().enumerate() {
-        if n > 0 {
-            spelled.push_str(BREAK);
-        }
-        spelled.push_str(&spellings(letter));
-    }
-    let mut all = Vec::new();
-    // too large a pattern is no reason to let the value pass as it is
-    all.extend(built(&spelled).or_else(|| built(&regex::escape(value))));
-    let mut hex = String::new();
-    for byte in value.bytes() {
-        _ = write!(hex, "{byte:02x}");
-    }
-    all.extend(built(&format!("(?i:{hex})")));
-    let encoded: Vec<String> = in_base64(value).iter().map(|text| broken(text)).collect();
-    all.extend(built(&encoded.join("|")));
-    all
-}
-
-fn built(pattern: &str) -> Option<Regex> {
-    regex::RegexBuilder::new(pattern)
-        .size_limit(32 << 20)
-        .build()
-        .ok()
-}
-
-/// A text that may be broken anywhere.
-fn broken(text: &str) -> String {
-    let letters = text
-        .chars()
-        .map(|c| regex::escape(c.encode_utf8(&mut [0; 4])));
-    letters.collect::<Vec<_>>().join(BREAK)
-}
-
-/// Every way in which a letter may stand in text, JSON, addresses and HTML.
-fn spellings(letter: char) -> String {
-    let plain = regex::escape(letter.encode_utf8(&mut [0; 4]));
-    let mut percent = String::new();
-    for byte in letter.encode_utf8(&mut [0; 4]).bytes() {
-        // writing to a string cannot fail
-        _ = write!(percent, "%{byte:02X}");
-    }
-    let code = u32::from(letter);
-    let escaped = if letter.is_ascii_alphanumeric() {
-        ""
-    } else {
-        r"\\*"
-    };
-    format!(
-        r"(?:{escaped}{plain}|(?i:{percent}|\\+u{code:04x}|\\+u\{{0*{code:x}\}}|\\+x{code:02x}|&#0*{code};|&#x0*{code:x};))"
-    )
-}
-
-/// What a value becomes in base64, wherever it begins within three bytes; the ends that depend on its
-/// neighbours are left out.
-fn in_base64(value: &str) -> Vec<String> {
-    let mut all = Vec::new();
-    for before in 0..3 {
-        let mut bytes = vec![0; before];
-        bytes.extend_from_slice(value.as_bytes());
-        // letters that hold a bit of what stands before or after
-        let from = (before * 8).div_ceil(6);
-        let to = bytes.len() * 8 / 6;
-        for text in [
-            STANDARD_NO_PAD.encode(&bytes),
-            URL_SAFE_NO_PAD.encode(&bytes),
-        ] {
-            let core = text.get(from..to).unwrap_or_default();
-            if core.len() >= SHORTEST && !all.iter().any(|known| known == core) {
-                all.push(core.to_owned());
-            }
-        }
-    }
-    all
-}
-
 impl Redactor {
     /// One that knows the secrets among these environment variables (and all shapes).
     pub fn new(environment: impl IntoIterator<Item = (String, String)>) -> Self {
@@ -208,7 +110,7 @@ impl Redactor {
     pub fn with_values(secrets: impl IntoIterator<Item = String>) -> Self {
         Self {
             shapes: Shapes::new(),
-            values: Vec::new(),
+            values: Values::default(),
         }
         .and(secrets)
     }
@@ -216,25 +118,15 @@ impl Redactor {
     /// The same, knowing these secrets too.
     #[must_use]
     pub fn and(mut self, secrets: impl IntoIterator<Item = String>) -> Self {
-        let mut values: Vec<String> = secrets
-            .into_iter()
-            .map(|value| value.trim().to_owned())
-            .filter(|value| (SHORTEST..=LONGEST).contains(&value.len()) && !is_path(value))
-            .collect();
-        // a secret that is part of another one must not spoil it
-        values.sort_by_key(|value| std::cmp::Reverse(value.len()));
-        values.dedup();
-        self.values.extend(values.iter().flat_map(|v| patterns(v)));
+        self.values.add(secrets);
         self
     }
 
     /// The text without its secrets.
     pub fn text<'a>(&self, text: &'a str) -> Cow<'a, str> {
         let mut text = Cow::Borrowed(text);
-        for value in &self.values {
-            if value.is_match(&text) {
-                text = Cow::Owned(value.replace_all(&text, REDACTED).into_owned());
-            }
+        if let Some(clean) = self.values.clean(&text, REDACTED) {
+            text = Cow::Owned(clean);
         }
         match self.shapes.clean(&text, REDACTED) {
             Some(clean) => Cow::Owned(clean),

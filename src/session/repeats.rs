@@ -4,8 +4,9 @@
 //! when a line comes whose number was there already, which in a sound journal never happens.
 
 use std::collections::HashSet;
+use std::fs::File;
 use std::io;
-use std::path::Path;
+use std::sync::Arc;
 
 use super::journal::{Found, Lines};
 
@@ -20,8 +21,8 @@ pub(super) struct Repeats {
 
 impl Repeats {
     /// True if the line with this JSON, which begins at `start`, stands somewhere before it too.
-    pub(super) fn has(&mut self, journal: &Path, json: &[u8], start: u64) -> io::Result<bool> {
-        let mut lines = Lines::open(journal, self.upto, Some(start))?;
+    pub(super) fn has(&mut self, journal: &Arc<File>, json: &[u8], start: u64) -> io::Result<bool> {
+        let mut lines = Lines::of(Arc::clone(journal), self.upto, Some(start));
         while let Some(found) = lines.next()? {
             match found {
                 Found::Line { json, end, .. } => {

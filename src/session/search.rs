@@ -67,8 +67,8 @@ pub struct Hit {
 
 struct Matcher {
     all: Vec<Regex>,
-    /// What must stand in the raw journal; none if only the parts themselves can tell.
-    needle: Option<Needle>,
+    /// What must stand in the raw journal.
+    needle: Needle,
     /// Only prompts count, the newest of each session.
     prompts: bool,
 }
@@ -92,9 +92,9 @@ impl Matcher {
                 .collect::<Result<_, _>>()?
         };
         let needle = if query.regex {
-            None
+            Needle::of_expression(&query.text)
         } else {
-            Needle::new(query.text.split_whitespace())
+            Needle::of_words(&query.text)
         };
         Ok(Self {
             all,
@@ -253,13 +253,12 @@ fn search_session(place: &Place, matcher: &Matcher, most: usize) -> Vec<Hit> {
 
 /// Without reading what cannot match; none if that is not possible here.
 fn search_bytes(place: &Place, matcher: &Matcher, most: usize) -> Option<Vec<Hit>> {
-    let needle = matcher.needle.as_ref()?;
     let summary = Meta::read(place)?.summary;
     let session = named(&summary.info, &summary.first_prompt);
     let file = archive::bytes(place).ok()?;
     let matches = |part: &Part| matcher.counts(part) && matcher.find(&texts(part)).is_some();
     let enough = if matcher.prompts { usize::MAX } else { most };
-    let found = scan::scan(&file, needle, enough, &matches).ok()?;
+    let found = scan::scan(&file, &matcher.needle, enough, &matches).ok()?;
     let hits = found.iter();
     let hits = hits.filter_map(|(part, role)| session.hit(matcher, part, *role));
     Some(matcher.kept(hits.collect(), most))
@@ -271,6 +270,9 @@ fn search_folders(
     cancel: &AtomicBool,
 ) -> Result<Vec<Hit>, StoreError> {
     let matcher = Matcher::new(query)?;
+    if matcher.all.is_empty() {
+        return Ok(Vec::new());
+    }
     let mut places: Vec<_> = list::places(folders)?
         .into_iter()
         .map(|place| (modified(&place.journal()), place))

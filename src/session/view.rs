@@ -240,12 +240,15 @@ impl View {
             // dropping a sled that failed can panic or hang; its files are moved away anyway
             let _abandoned = std::mem::ManuallyDrop::new(db);
         }
-        if move_aside(&self.place).is_err() {
-            self.memory_only = true;
-        }
+        let moved = move_aside(&self.place).is_ok();
+        self.memory_only |= !moved;
+        let instead = if moved {
+            "was made again from its journal"
+        } else {
+            "could not be moved away; until it is closed the session is kept in memory and in its journal"
+        };
         self.notices.push(format!(
-            "The index of this session could not be used ({why}) and was made again from its \
-             journal; nothing is lost."
+            "The index of this session could not be used ({why}) and {instead}; nothing is lost."
         ));
     }
 

@@ -9,21 +9,18 @@ use super::archive;
 use super::commit::Record;
 use super::error::StoreError;
 use super::family::Families;
+use super::found::{facts_of, keep_cut, open_journal};
 use super::meta::Meta;
 use super::newer::{self, Look};
 use super::place::{Claim, Lock, Place};
-use super::project::{Project, facts_of, keep_cut, open_journal};
+use super::project::Project;
 use super::staging;
 use crate::protocol::SessionId;
 
 impl Project {
     /// Takes a closed session for a change from outside.
     fn take(&self, id: SessionId) -> Result<(Place, Lock), StoreError> {
-        let place = self.existing(id)?;
-        match place.claim()? {
-            Claim::Ours(lock) => Ok((place, lock)),
-            Claim::Taken(pid) => Err(StoreError::OpenElsewhere { id, pid }),
-        }
+        claimed(self.existing(id)?)
     }
 
     /// Deletes a session with its outputs. Refused while some process has it open. (Blobs that only
@@ -39,7 +36,11 @@ impl Project {
     /// The name goes first: from then on neither the session is there nor what hangs below it, and what a
     /// crash leaves is finished by the next clean-up (`staging`). So its folder goes last.
     fn delete_family(&self, id: SessionId, families: &Families) -> Result<(), StoreError> {
-        let (place, _lock) = self.take(id)?;
+        let (place, _lock) = match self.existing(id) {
+            // what is left of a session whose journal is gone can still go
+            Err(StoreError::Damaged { .. }) => claimed(self.place(id))?,
+            _ => self.take(id)?,
+        };
         let io = |e| StoreError::io("delete", &place.folder, e);
         let doomed = staging::doomed(&self.sessions_dir(), id);
         fs::rename(&place.folder, &doomed).map_err(io)?;
@@ -97,5 +98,12 @@ impl Project {
     /// Returns the bytes that became free. Refused while some process has it open.
     pub fn archive(&self, id: SessionId) -> Result<u64, StoreError> {
         archive::pack(&self.existing(id)?)
+    }
+}
+
+fn claimed(place: Place) -> Result<(Place, Lock), StoreError> {
+    match place.claim()? {
+        Claim::Ours(lock) => Ok((place, lock)),
+        Claim::Taken(pid) => Err(StoreError::OpenElsewhere { id: place.id, pid }),
     }
 }

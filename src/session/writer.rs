@@ -5,10 +5,10 @@
 //! view thread's. A commit that cannot be written is not announced, but for what ends
 //! something (`Event::unkept`); the next one is tried again.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, channel};
+use std::sync::mpsc::channel;
 use std::time::Duration;
 
 use super::commit::{Announce, Commit, Record, Sync};
@@ -18,7 +18,10 @@ use super::journal::Journal;
 use super::place::{Lock, Place};
 use super::syncer::{self, Syncer};
 use super::view::{Ask, Line, PATIENCE};
-use crate::protocol::{Event, Fault, FaultKind, Finish, MessageId, PartBody, PartId};
+use crate::protocol::{Event, Fault, FaultKind, MessageId, PartBody, PartId};
+
+/// Parts whose messages are remembered.
+const MOST_OWNERS: usize = 1_024;
 
 /// What a writer starts with.
 pub(super) struct Start {
@@ -42,10 +45,29 @@ pub(super) struct Writer {
     /// True once a message was kept; a session without any leaves no trace.
     has_message: bool,
     /// What a failed commit left out. Nothing that builds on it is accepted until it is there.
-    lost_messages: HashSet<MessageId>,
-    lost_parts: HashSet<PartId>,
-    /// Something of the running turn was refused: it must not be told as done.
-    cut: bool,
+    lost: Lost,
+    /// Messages of the parts written last, for text that is added to them.
+    owners: HashMap<PartId, MessageId>,
+    /// True if something of the turn that runs could not be kept: then it does not end well.
+    spoiled: bool,
+}
+
+/// What a failed commit left out.
+#[derive(Debug, Default)]
+struct Lost {
+    messages: HashSet<MessageId>,
+    /// With their messages, as far as they are known.
+    parts: HashMap<PartId, Option<MessageId>>,
+}
+
+impl Lost {
+    fn is_empty(&self) -> bool {
+        self.messages.is_empty() && self.parts.is_empty()
+    }
+
+    fn has_part_of(&self, message: MessageId) -> bool {
+        self.parts.values().any(|of| *of == Some(message))
+    }
 }
 
 impl Writer {
@@ -69,9 +91,9 @@ impl Writer {
             view,
             new: start.new,
             has_message: !start.new,
-            lost_messages: HashSet::new(),
-            lost_parts: HashSet::new(),
-            cut: false,
+            lost: Lost::default(),
+            owners: HashMap::new(),
+            spoiled: false,
         };
         Ok((writer, start.lock))
     }
@@ -128,10 +150,14 @@ impl Writer {
     ) -> Option<Commit> {
         let records = &commit.records;
         if !records.is_empty() {
-            let allowed = gap(records, &self.lost_messages, &self.lost_parts)
-                .and_then(|()| self.place.may_write());
+            let path = self.place.journal();
+            let faults = self.place.faults.as_ref();
+            let fault = faults.map_or(Ok(()), |faults| faults.write());
             let journal = &mut self.journal;
-            match allowed.and_then(|()| append(journal, records)) {
+            let kept = gap(records, &self.lost)
+                .and_then(|()| fault.map_err(|e| StoreError::io("write to the journal", &path, e)))
+                .and_then(|()| append(journal, records));
+            match kept {
                 Ok(true) => self.keep(records),
                 Ok(false) => return Some(commit),
                 Err(error) => {
@@ -141,9 +167,9 @@ impl Writer {
                 }
             }
         }
-        if !commit.announce.is_empty() {
-            let events = self.as_it_ended(commit.announce);
-            self.announce.announce(events);
+        let announce = self.as_it_ended(commit.announce);
+        if !announce.is_empty() {
+            self.announce.announce(announce);
         }
         let end = self.journal.end();
         match commit.sync {
@@ -155,53 +181,54 @@ impl Writer {
         None
     }
 
+    /// A turn of which something could not be kept did not end well, whatever else fitted on the disk.
+    fn as_it_ended(&mut self, events: Vec<Event>) -> Vec<Event> {
+        if !self.spoiled {
+            return events;
+        }
+        let ends = |event: &Event| matches!(event, Event::TurnFinished { .. });
+        self.spoiled = !events.iter().any(ends);
+        let told = events.into_iter().filter_map(|event| {
+            if ends(&event) {
+                event.unkept()
+            } else {
+                Some(event)
+            }
+        });
+        told.collect()
+    }
+
     /// A commit is not kept. Of its events those are announced all the same that end something: whoever
     /// waits for the end must not wait for ever.
     fn refuse(&mut self, commit: Commit, fault: &Fault) {
-        self.cut = true;
+        let last = |event: &Event| matches!(event, Event::TurnFinished { .. });
+        self.spoiled &= !commit.announce.iter().any(last);
         let ends: Vec<Event> = commit
             .announce
             .into_iter()
             .filter_map(Event::unkept)
             .collect();
         if !ends.is_empty() {
-            let ends = self.as_it_ended(ends);
             self.announce.announce(ends);
         }
         refuse(&*self.announce, commit.sync, fault);
-    }
-
-    /// A turn of which something was refused did not end as `done`, though whoever ends it may not know yet.
-    /// What was refused before it began is not its.
-    fn as_it_ended(&mut self, events: Vec<Event>) -> Vec<Event> {
-        if !self.cut {
-            return events;
-        }
-        let ended = |event: Event| match event {
-            Event::TurnFinished { .. } => {
-                self.cut = false;
-                event.unkept()
-            }
-            Event::TurnStarted => {
-                self.cut = false;
-                Some(event)
-            }
-            other => Some(other),
-        };
-        events.into_iter().filter_map(ended).collect()
     }
 
     fn lose(&mut self, records: &[Record]) {
         for record in records {
             match record {
                 Record::Message(message) => {
-                    self.lost_messages.insert(message.id);
+                    self.lost.messages.insert(message.id);
+                    self.spoiled = true;
                 }
                 Record::Part(part) => {
-                    self.lost_parts.insert(part.id);
+                    self.lost.parts.insert(part.id, Some(part.message));
+                    self.spoiled = true;
                 }
                 Record::Append { part, .. } => {
-                    self.lost_parts.insert(*part);
+                    let of = self.owners.get(part).copied();
+                    self.lost.parts.insert(*part, of);
+                    self.spoiled = true;
                 }
                 // the mark alone is lost: the part is as it was
                 Record::Compacted { .. } | Record::Value { .. } | Record::Info(_) => {}
@@ -210,21 +237,25 @@ impl Writer {
     }
 
     fn keep(&mut self, records: &[Record]) {
-        let nothing_lost = self.lost_messages.is_empty() && self.lost_parts.is_empty();
-        if self.has_message && nothing_lost {
-            return;
-        }
+        let nothing_lost = self.lost.is_empty();
         for record in records {
             match record {
                 Record::Message(message) => {
                     self.has_message = true;
-                    self.lost_messages.remove(&message.id);
+                    self.lost.messages.remove(&message.id);
                 }
                 Record::Part(part) => {
-                    self.lost_parts.remove(&part.id);
+                    if self.owners.len() > MOST_OWNERS {
+                        self.owners.clear();
+                    }
+                    self.owners.insert(part.id, part.message);
+                    self.lost.parts.remove(&part.id);
                 }
                 _ => {}
             }
+        }
+        if !nothing_lost && self.lost.is_empty() {
+            self.spoiled = false;
         }
     }
 
@@ -241,11 +272,9 @@ impl Writer {
         }
     }
 
-    pub(super) fn refuse_rest(&self, inbox: &Receiver<Job>) {
-        while let Ok(job) = inbox.try_recv() {
-            if let Job::Commit(commit) = job {
-                refuse(&*self.announce, commit.sync, &StoreError::Closed.fault());
-            }
+    pub(super) fn refuse_late(&self, job: Job) {
+        if let Job::Commit(commit) = job {
+            refuse(&*self.announce, commit.sync, &StoreError::Closed.fault());
         }
     }
 
@@ -270,60 +299,51 @@ impl Writer {
 }
 
 /// Refuses what builds on something that could not be written: text with a hole in it, a part
-/// without its message, a mark on a part that is not there, and what says that an answer is complete.
-fn gap(
-    records: &[Record],
-    lost_messages: &HashSet<MessageId>,
-    lost_parts: &HashSet<PartId>,
-) -> Result<(), StoreError> {
-    if lost_messages.is_empty() && lost_parts.is_empty() {
+/// without its message, a mark on a part that is not there, the good end of a message that lacks a part.
+fn gap(records: &[Record], lost: &Lost) -> Result<(), StoreError> {
+    if lost.is_empty() {
         return Ok(());
     }
     let mut mended = HashSet::new();
-    let mut mended_parts = HashSet::new();
+    let mut mended_parts: HashSet<PartId> = HashSet::new();
+    let is_mended = |parts: &HashSet<PartId>, message: MessageId| {
+        let mut lacking = lost.parts.iter().filter(|(_, of)| **of == Some(message));
+        lacking.all(|(part, _)| parts.contains(part))
+    };
     for record in records {
         match record {
             Record::Message(message) => {
+                let ends_well = message.finish.is_some() && message.error.is_none();
+                if ends_well
+                    && lost.has_part_of(message.id)
+                    && !is_mended(&mended_parts, message.id)
+                {
+                    return Err(StoreError::Gap(format!("message {}", message.id)));
+                }
                 mended.insert(message.id);
             }
             Record::Part(part)
-                if lost_messages.contains(&part.message) && !mended.contains(&part.message) =>
+                if lost.messages.contains(&part.message) && !mended.contains(&part.message) =>
             {
                 return Err(StoreError::Gap(format!("message {}", part.message)));
             }
             Record::Part(part) => {
+                let ends = matches!(part.body, PartBody::StepFinish { .. });
+                if ends && lost.has_part_of(part.message) && !is_mended(&mended_parts, part.message)
+                {
+                    return Err(StoreError::Gap(format!("message {}", part.message)));
+                }
                 mended_parts.insert(part.id);
             }
             Record::Append { part, .. } | Record::Compacted { part, .. }
-                if lost_parts.contains(part) && !mended_parts.contains(part) =>
+                if lost.parts.contains_key(part) && !mended_parts.contains(part) =>
             {
                 return Err(StoreError::Gap(format!("part {part}")));
             }
             _ => {}
         }
     }
-    let message = lost_messages.iter().find(|id| !mended.contains(id));
-    let part = lost_parts.iter().find(|id| !mended_parts.contains(id));
-    let missing = message
-        .map(|id| format!("message {id}"))
-        .or_else(|| part.map(|id| format!("part {id}")));
-    match missing {
-        Some(missing) if records.iter().any(completes) => Err(StoreError::Gap(missing)),
-        _ => Ok(()),
-    }
-}
-
-/// True for what says that an answer is all there. (One that was cut off says so itself.)
-fn completes(record: &Record) -> bool {
-    let finish = match record {
-        Record::Message(message) => message.finish,
-        Record::Part(part) => match part.body {
-            PartBody::StepFinish { reason, .. } => Some(reason),
-            _ => None,
-        },
-        _ => None,
-    };
-    finish.is_some_and(|how| !matches!(how, Finish::Interrupted | Finish::Error))
+    Ok(())
 }
 
 /// Tells everybody concerned that a commit was not kept.

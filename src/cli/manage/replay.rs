@@ -15,7 +15,7 @@ const SHOWN: usize = 50;
 pub(super) fn run(options: &Options, id: &str, json: bool) -> Outcome {
     let ground = ground(options)?;
     let project = project(&ground)?;
-    let id = which::session(&ground, &project, id)?;
+    let (project, id) = which::anywhere(&ground, &project, id)?;
     let (history, damaged) = project.read_all(id)?;
     let recorded = project.frames(id)?;
     if recorded.answers.is_empty() && recorded.damaged == 0 {

@@ -1,15 +1,14 @@
-//! `dunlin sessions`, `search`, `inspect`, `gc`: what is stored, without opening it to write.
+//! `dunlin sessions`, `inspect`, `gc`: what is stored, without opening it to write.
 
 use std::collections::HashMap;
 use std::io::{ErrorKind, IsTerminal, Read as _, Write};
 use std::path::Path;
-use std::sync::atomic::AtomicBool;
 
 use super::{Outcome, ground};
 use crate::agent::budget::Spent;
 use crate::agent::driver::current_branch;
 use crate::app::{self, Ground};
-use crate::cli::arguments::{ExportFormat, Options, Search, Sessions};
+use crate::cli::arguments::{ExportFormat, Options, Sessions};
 use crate::cli::{print, which};
 use crate::context::overflow::{self, Window};
 use crate::context::{Conversation, inspect as report};
@@ -18,14 +17,9 @@ use crate::headless::exit;
 use crate::model::auth;
 use crate::permission::secret::is_secret;
 use crate::protocol::{IdMint, SessionId, SessionSummary};
-use crate::session::{
-    self, Arrival, GcPolicy, GcReport, Hit, Project, Redactor, SearchQuery, StoreError,
-};
+use crate::session::{self, Arrival, GcPolicy, GcReport, Project, Redactor, StoreError};
 use crate::snapshot;
 use crate::tui::term::sanitise::Safe;
-
-/// Hits of a search.
-const HITS: usize = 200;
 
 pub(super) fn project(ground: &Ground) -> Result<Project, AppError> {
     Ok(Project::open(&ground.paths.data_dir, &ground.worktree)?)
@@ -43,33 +37,30 @@ fn fresh_id() -> SessionId {
 pub(super) fn run(options: &Options, what: Sessions) -> Outcome {
     let ground = ground(options)?;
     let project = project(&ground)?;
-    let parse = |id: &str| which::session(&ground, &project, id);
+    let parse = |id: &str| which::anywhere(&ground, &project, id);
     match what {
         Sessions::List { json, all } => list(&ground, &project, json, all)?,
         Sessions::Show { id } => {
-            export(
-                &ground,
-                &project,
-                parse(&id)?,
-                session::ExportFormat::Markdown,
-            )?;
+            let (project, id) = parse(&id)?;
+            export(&ground, &project, id, session::ExportFormat::Markdown)?;
         }
         Sessions::Rename { id, title } => {
             if title.trim().is_empty() {
                 let hint = "Give it in quotes if it holds spaces.";
                 return Err(AppError::usage("The name of a session is not empty.", hint));
             }
-            let id = parse(&id)?;
+            let (project, id) = parse(&id)?;
             tell_damage(&project, id);
             project.rename(id, &title)?;
             print(format_args!("Renamed to: {}", safe(title.trim())));
         }
         Sessions::Delete { id, yes } => {
-            delete(&project, parse(&id)?, yes)?;
+            let (project, id) = parse(&id)?;
+            delete(&project, id, yes)?;
             print("Deleted.");
         }
         Sessions::Archive { id } => {
-            let id = parse(&id)?;
+            let (project, id) = parse(&id)?;
             if project.is_packed(id)? {
                 print("It is packed already.");
             } else {
@@ -85,7 +76,8 @@ pub(super) fn run(options: &Options, what: Sessions) -> Outcome {
                 ExportFormat::Json => session::ExportFormat::Json,
                 ExportFormat::Jsonl => session::ExportFormat::Jsonl,
             };
-            export(&ground, &project, parse(&id)?, format)?;
+            let (project, id) = parse(&id)?;
+            export(&ground, &project, id, format)?;
         }
         Sessions::Import { file } => import(&ground, &project, &file)?,
         Sessions::Gc { dry_run } => return gc(options, dry_run),
@@ -182,7 +174,7 @@ fn count(number: usize, what: &str) -> String {
 }
 
 /// What comes from a model or a file must not steer the terminal.
-fn safe(text: &str) -> String {
+pub(super) fn safe(text: &str) -> String {
     Safe::strip(text).as_str().to_owned()
 }
 
@@ -303,78 +295,6 @@ fn delete(project: &Project, id: SessionId, yes: bool) -> Result<(), AppError> {
     Ok(project.delete(id)?)
 }
 
-pub(super) fn search(options: &Options, wanted: Search) -> Outcome {
-    let ground = ground(options)?;
-    let project = project(&ground)?;
-    if wanted.regex
-        && let Err(error) = regex::Regex::new(&wanted.query)
-    {
-        let message = format!("`{}` is not a regular expression: {error}", wanted.query);
-        return Err(AppError::usage(
-            message,
-            "Mend it, or leave --regex out to search for words.",
-        ));
-    }
-    let query = SearchQuery {
-        text: wanted.query,
-        regex: wanted.regex,
-        prompts: false,
-        limit: HITS,
-    };
-    let cancel = AtomicBool::new(false);
-    let hits = if wanted.all {
-        Project::search_all(&ground.paths.data_dir, &query, &cancel)?
-    } else {
-        project.search(&query, &cancel)?
-    };
-    if wanted.json {
-        let rows: Vec<serde_json::Value> = hits.iter().map(found).collect();
-        print(format_args!("{:#}", serde_json::Value::from(rows)));
-        return Ok(exit::DONE);
-    }
-    for hit in &hits {
-        let line = format!(
-            "{}  {}  {}\n    {}: {}",
-            hit.session,
-            hit.part,
-            safe(&hit.title),
-            hit.kind,
-            safe(&hit.excerpt)
-        );
-        print(line);
-    }
-    if hits.is_empty() {
-        let hint = match (wanted.regex, wanted.all) {
-            (true, true) => "The expression must match within one message, call or output.",
-            (true, false) => {
-                "The expression must match within one message, call or output; --all searches every folder."
-            }
-            (false, true) => "All words must occur in one message, call or output.",
-            (false, false) => {
-                "All words must occur in one message, call or output; --all searches every folder, --regex \
-                 takes an expression."
-            }
-        };
-        return Err(AppError::new("Nothing was found.", hint));
-    }
-    Ok(exit::DONE)
-}
-
-fn found(hit: &Hit) -> serde_json::Value {
-    serde_json::json!({
-        "session": hit.session,
-        "message": hit.message,
-        "part": hit.part,
-        "role": hit.role,
-        "kind": hit.kind,
-        "at": hit.at,
-        "title": hit.title,
-        "worktree": hit.worktree,
-        "excerpt": hit.excerpt,
-        "found": [hit.found.start, hit.found.end],
-    })
-}
-
 pub(super) fn gc(options: &Options, dry_run: bool) -> Outcome {
     let ground = ground(options)?;
     let project = project(&ground)?;
@@ -436,7 +356,14 @@ fn tell(report: &GcReport, dry_run: bool) {
         (report.frames, "files of recorded answers"),
         (report.blobs, "images and documents that no session uses"),
         (report.leftovers, "left-overs"),
-        (report.archived.len() as u64, "sessions to be packed"),
+        (
+            report.archived.len() as u64,
+            if dry_run {
+                "sessions to be packed"
+            } else {
+                "sessions packed"
+            },
+        ),
     ] {
         if number > 0 {
             print(format_args!("{number:>6} {what}"));
@@ -453,7 +380,7 @@ fn tell(report: &GcReport, dry_run: bool) {
 pub(super) fn inspect(options: &Options, id: &str, json: bool) -> Outcome {
     let ground = ground(options)?;
     let project = project(&ground)?;
-    let id = which::session(&ground, &project, id)?;
+    let (project, id) = which::anywhere(&ground, &project, id)?;
     tell_damage(&project, id);
     let history = project.open_session_all(id)?;
     let registry = app::registry(&ground);

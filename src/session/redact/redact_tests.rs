@@ -264,6 +264,7 @@ fn names_of_fields_are_searched_too() {
 
 #[test]
 fn known_values_are_found_in_every_common_encoding() {
+    use base64::Engine as _;
     use base64::engine::general_purpose::{STANDARD, URL_SAFE};
     let key = "Zq81-kkPw/xT55+ab~Ux";
     let redactor = Redactor::with_values([key.to_owned()]);
@@ -289,4 +290,38 @@ fn known_values_are_found_in_every_common_encoding() {
     }
     let plain = "Nothing is hidden here, c2VjcmV0IG9mIG5vYm9keQ== 5a71383 %41%42 &#65;";
     assert_eq!(redactor.text(plain), plain);
+}
+
+#[test]
+fn values_of_any_length_are_found_whole_and_many_of_them_cost_little() {
+    let letters = |seed: usize, count: usize| -> String {
+        let set = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/+";
+        let mut state = seed as u64;
+        let mut next = || {
+            state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1_442_695);
+            char::from(set[(state >> 40) as usize % set.len()])
+        };
+        (0..count).map(|_| next()).collect()
+    };
+    let long = letters(1, 3_000);
+    let json = format!(
+        "{{\"type\": \"account\", \"text\": \"{}\"}}",
+        letters(2, 1_500)
+    );
+    let middle = letters(3, 127);
+    let many = (10..310).map(|seed| letters(seed, 60));
+    let all = [long.clone(), json.clone(), middle.clone()].into_iter();
+    let redactor = Redactor::with_values(all.chain(many));
+    for value in [&long, &json, &middle] {
+        let text = format!("see {value} end");
+        assert_eq!(redactor.text(&text), "see [redacted] end");
+        let quoted = serde_json::to_string(&text).expect("json");
+        assert_eq!(redactor.text(&quoted), "\"see [redacted] end\"");
+    }
+    assert_eq!(redactor.text(&letters(77, 60)), "[redacted]");
+    // patterns are made only for what was met
+    let made = redactor.values.made();
+    assert!((50..100).contains(&made), "{made} patterns");
 }

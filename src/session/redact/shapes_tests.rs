@@ -261,6 +261,7 @@ fn words_code_and_names_are_left_alone() {
         "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAA",
         "const API_KEY = \"SOME_API_KEY\"",
         "TOKEN=$(gh auth token)",
+        "why does grep for \"-----BEGIN RSA PRIVATE KEY-----\" in my code find nothing?",
         "PASSWORD=${DB_PASSWORD}",
         "password: Option<String>",
         "API_KEY=your-api-key-here",

@@ -12,6 +12,7 @@ use std::os::unix::fs::FileExt;
 
 use memchr::memmem::Finder;
 use regex::bytes::{Regex, RegexBuilder};
+use regex_syntax::hir::literal::{ExtractKind, Extractor};
 use serde::Deserialize;
 
 use super::super::journal;
@@ -34,27 +35,66 @@ const ID: usize = 36;
 /// What every part that matches holds somewhere in its JSON.
 #[derive(Debug)]
 pub(super) struct Needle {
-    word: Regex,
+    /// Each of them stands there; the longest first, as it is the rarest.
+    words: Vec<Regex>,
     part: Finder<'static>,
     message: Finder<'static>,
 }
 
 impl Needle {
-    /// The longest of the words, as it stands in JSON, in any case; none without words.
-    pub(super) fn new<'w, I: IntoIterator<Item = &'w str>>(words: I) -> Option<Self> {
-        let longest = words.into_iter().max_by_key(|word| word.len())?;
-        let json = serde_json::to_string(longest).ok()?;
-        let inner = json.get(1..json.len() - 1)?;
-        let word = RegexBuilder::new(&regex::escape(inner))
-            .case_insensitive(true)
-            .build()
-            .ok()?;
-        Some(Self {
-            word,
+    /// All of the words, as they stand in JSON, in any case.
+    pub(super) fn of_words(text: &str) -> Self {
+        let mut words: Vec<&str> = text.split_whitespace().collect();
+        words.sort_by_key(|word| std::cmp::Reverse(word.len()));
+        let pattern = |word: &str| {
+            RegexBuilder::new(&in_json(word)?)
+                .case_insensitive(true)
+                .build()
+                .ok()
+        };
+        Self::new(words.into_iter().filter_map(pattern).collect())
+    }
+
+    /// What each match of an expression begins or ends with; nothing if that can be anything.
+    pub(super) fn of_expression(text: &str) -> Self {
+        let all = [ExtractKind::Prefix, ExtractKind::Suffix].map(|kind| literals(text, kind));
+        // the shortest of the alternatives says how much is passed over
+        let rare = |all: &Vec<String>| all.iter().map(String::len).min();
+        let best = all.into_iter().flatten().max_by_key(rare);
+        let pattern = best.and_then(|literals| Regex::new(&literals.join("|")).ok());
+        Self::new(pattern.into_iter().collect())
+    }
+
+    fn new(words: Vec<Regex>) -> Self {
+        Self {
+            words,
             part: Finder::new(ID_OF_PART),
             message: Finder::new(MESSAGE),
-        })
+        }
     }
+
+    fn is_in(&self, bytes: &[u8]) -> bool {
+        self.words.iter().all(|word| word.is_match(bytes))
+    }
+}
+
+/// A pattern of a text as it stands in JSON.
+fn in_json(text: &str) -> Option<String> {
+    let json = serde_json::to_string(text).ok()?;
+    Some(regex::escape(json.get(1..json.len() - 1)?))
+}
+
+/// Patterns of the texts one of which every match begins (or ends) with; none if they are too many or empty.
+fn literals(expression: &str, kind: ExtractKind) -> Option<Vec<String>> {
+    let parsed = regex_syntax::parse(expression).ok()?;
+    let found = Extractor::new().kind(kind).extract(&parsed);
+    let texts = found.literals()?.iter().map(|literal| {
+        let text = std::str::from_utf8(literal.as_bytes()).ok()?;
+        in_json(text).filter(|pattern| !pattern.is_empty())
+    });
+    texts
+        .collect::<Option<Vec<_>>>()
+        .filter(|all| !all.is_empty())
 }
 
 /// A journal while it is looked through.
@@ -139,7 +179,7 @@ impl Scan<'_> {
     /// Whole lines, from the last to the first.
     fn region(&mut self, bytes: &[u8]) {
         let calm = self.wanted == 0 && self.growing.is_empty();
-        if calm && !self.needle.word.is_match(bytes) && self.note(bytes) {
+        if calm && !self.needle.is_in(bytes) && self.note(bytes) {
             return;
         }
         let mut end = bytes.len();
@@ -175,7 +215,7 @@ impl Scan<'_> {
 
     fn line(&mut self, line: &[u8]) {
         let line = line.strip_suffix(b"\n").unwrap_or(line);
-        let boring = !self.needle.word.is_match(line) && !self.has_wanted(line);
+        let boring = !self.needle.is_in(line) && !self.has_wanted(line);
         if boring && self.growing.is_empty() && self.note(line) {
             return;
         }
@@ -209,7 +249,7 @@ impl Scan<'_> {
         if !self.seen.insert(id.raw()) || self.hits.len() >= self.most {
             return;
         }
-        if pieces.is_empty() && !self.needle.word.is_match(json.as_bytes()) {
+        if pieces.is_empty() && !self.needle.is_in(json.as_bytes()) {
             return;
         }
         let Ok(mut part) = serde_json::from_str::<Part>(json) else {
@@ -258,4 +298,78 @@ impl Scan<'_> {
 fn id_at<T: std::str::FromStr>(bytes: &[u8], at: usize) -> Option<T> {
     let text = std::str::from_utf8(bytes.get(at..at + ID)?).ok()?;
     text.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn stands_in(needle: &Needle, text: &str) -> bool {
+        needle.is_in(serde_json::json!({"text": text}).to_string().as_bytes())
+    }
+
+    #[test]
+    fn all_words_must_stand_in_what_is_parsed_in_any_case() {
+        let needle = Needle::of_words("prompt 99999 straße");
+        assert!(stands_in(&needle, "STRASSE Straße PROMPT n99999"));
+        assert!(!stands_in(&needle, "prompt 9999 straße"));
+        assert!(!stands_in(&needle, "99999 straße"));
+        assert!(stands_in(&Needle::of_words("say\"it\\"), "they say\"it\\n"));
+    }
+
+    #[test]
+    fn an_expression_never_passes_over_what_it_matches() {
+        let texts = [
+            "zz17q",
+            "say zz0q.",
+            "foo",
+            "a bar",
+            "the KEY",
+            "the key",
+            "a to b",
+            "x",
+            "two\nlines",
+            "tab\there",
+            "\"quoted\"",
+            "back\\slash",
+            "grüße",
+            "GRÜSSE",
+            "\u{1f426} bird",
+            "\u{7}bell",
+            "1 + 1 = 2",
+        ];
+        let expressions = [
+            "zz[0-9]+q",
+            "foo|bar",
+            "(?i)key",
+            "a.*b",
+            ".*",
+            "^x$",
+            r"\bto\b",
+            "[a-z]+",
+            "two\nlines",
+            r"two\slines",
+            r"tab\t",
+            "\"quoted\"",
+            r"back\\slash",
+            "(?i)grü",
+            "bird",
+            r"\x07bell",
+            r"1 \+ 1",
+            "(a|to|b)+",
+            "",
+            "q?",
+            r"\p{Lu}+",
+            "[zx]",
+        ];
+        for expression in expressions {
+            let needle = Needle::of_expression(expression);
+            let pattern = regex::Regex::new(expression).expect("an expression");
+            for text in texts.iter().filter(|text| pattern.is_match(text)) {
+                assert!(stands_in(&needle, text), "{expression} passes over {text}");
+            }
+        }
+        assert!(!stands_in(&Needle::of_expression("zz[0-9]+q"), "zzq"));
+        assert!(!stands_in(&Needle::of_expression("[0-9]+ wide"), "12 wid"));
+    }
 }

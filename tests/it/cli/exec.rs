@@ -425,3 +425,27 @@ fn a_data_folder_that_cannot_be_written_is_said_once_and_ends_with_code_1() {
     assert_eq!(ran.stderr.matches("Could not").count(), 1, "{}", ran.stderr);
     assert_eq!(ran.stdout, "");
 }
+
+#[cfg(target_os = "linux")]
+#[test]
+fn output_that_cannot_be_written_is_told() {
+    let w = World::scripted(&json!({"steps": [{"text": "fine"}]}));
+    for json in [true, false] {
+        let mut args = vec!["exec"];
+        args.extend(json.then_some("--json"));
+        let model = w.model();
+        args.extend(["--model", &model, "go"]);
+        let full = std::fs::OpenOptions::new().write(true).open("/dev/full");
+        let mut command = w.command(&args);
+        let output = command
+            .stdout(full.expect("/dev/full"))
+            .output()
+            .expect("dunlin runs");
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(1), "{said}");
+        assert!(
+            said.contains("Standard output cannot be written: No space left"),
+            "{said}"
+        );
+    }
+}

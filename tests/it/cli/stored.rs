@@ -45,6 +45,12 @@ fn sessions_are_listed_renamed_packed_found_and_deleted() {
     );
     w.run(&["sessions", "rename", &id, "a \u{1b}[31mred name"])
         .code(0);
+    assert!(
+        w.run(&["search", "  "])
+            .code(2)
+            .stderr
+            .contains("nothing to look for")
+    );
     let said = w.run(&["sessions", "list", "--all"]).code(0).stdout;
     assert!(
         said.contains("red name") && !said.contains('\u{1b}'),
@@ -300,4 +306,37 @@ fn folders_that_are_not_utf_8_work() {
     let listed = run(&["sessions", "list", "--json"]);
     assert!(listed.contains("\"parts\""), "{listed}");
     assert!(run(&["search", "hello"]).contains("hello"));
+}
+
+#[test]
+fn sessions_of_a_folder_that_was_moved_are_shown_exported_copied_and_deleted_from_anywhere() {
+    let w = talked();
+    let id = w.newest();
+    let moved = w.root().join("moved");
+    fs::rename(w.worktree(), &moved).expect("move");
+    fs::create_dir(w.worktree()).expect("a folder to be in");
+    let elsewhere = w.root().join("elsewhere");
+    fs::create_dir(&elsewhere).expect("folder");
+    fs::remove_dir(w.worktree()).expect("remove");
+    let run = |args: &[&str]| {
+        let mut all = vec!["-C", elsewhere.to_str().expect("text")];
+        all.extend(args);
+        let mut command = w.command(&all);
+        command.current_dir(&elsewhere);
+        ran(command.output().expect("run"))
+    };
+    let refused = run(&["exec", "-r", &id, "go on"]).code(2).stderr;
+    assert!(refused.contains("not there any more"), "{refused}");
+    assert!(refused.contains("sessions import -"), "{refused}");
+    let short = id.get(id.len() - 8..).expect("an end");
+    assert!(!run(&["sessions", "show", short]).code(0).stdout.is_empty());
+    let exported = run(&["sessions", "export", "--format", "json", &id])
+        .code(0)
+        .stdout;
+    assert!(exported.contains(&id), "{exported}");
+    run(&["inspect", &id]).code(0);
+    run(&["sessions", "rename", &id, "what moved"]).code(0);
+    run(&["sessions", "archive", &id]).code(0);
+    run(&["sessions", "delete", "--yes", &id]).code(0);
+    run(&["sessions", "show", &id]).code(2);
 }

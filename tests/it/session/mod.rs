@@ -17,6 +17,7 @@ mod gc;
 mod idle;
 mod kill;
 mod little_disk;
+mod little_room;
 mod mangled;
 mod marks;
 mod newer;

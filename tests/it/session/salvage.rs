@@ -238,3 +238,84 @@ fn of_what_cannot_be_read_at_all_the_place_and_a_way_on_are_named() {
     let rows = world.project.list().expect("list");
     assert!(rows.len() == 1 && rows[0].damaged, "{rows:?}");
 }
+
+#[test]
+fn a_row_that_is_another_sessions_or_senseless_is_not_believed() {
+    let world = World::patient();
+    let (id, other) = (session_id(1), session_id(2));
+    world.session(id, 24);
+    world.session(other, 16);
+    let row = world.folder(id).join("meta.json");
+    let own = fs::read_to_string(&row).expect("row");
+    let foreign = fs::read_to_string(world.folder(other).join("meta.json")).expect("row");
+    let mut changed: serde_json::Value = serde_json::from_str(&own).expect("json");
+    changed["cost"] = serde_json::json!(1e300);
+    let dear = changed.to_string();
+    changed["cost"] = serde_json::json!(0.25);
+    changed["updated"] = serde_json::json!(9_223_372_036_854_775_000_i64);
+    for bad in [foreign, dear, changed.to_string()] {
+        fs::write(&row, &bad).expect("write");
+        let rows = world.project.list().expect("list");
+        let mut ids: Vec<_> = rows.iter().map(|row| row.info.id).collect();
+        ids.sort();
+        assert_eq!(ids, [id, other], "{bad}");
+        let found = rows.iter().find(|row| row.info.id == id).expect("its row");
+        assert!(found.cost.is_none_or(|usd| usd < 10.0), "{found:?}");
+        let journal = fs::metadata(journal(&world, id)).expect("journal");
+        let written = journal.modified().expect("time");
+        let written = written
+            .duration_since(SystemTime::UNIX_EPOCH)
+            .expect("time");
+        assert!(
+            found.updated <= written.as_millis() as i64 + 60_000,
+            "{found:?}"
+        );
+    }
+}
+
+#[test]
+fn a_session_whose_journal_is_gone_is_named_and_does_not_stand_in_the_way() {
+    let world = World::patient();
+    let (older, id) = (session_id(1), session_id(2));
+    world.session(older, 16);
+    world.session(id, 24);
+    fs::remove_file(journal(&world, id)).expect("remove");
+    let rows = world.project.list().expect("list");
+    let row = rows.iter().find(|row| row.info.id == id).expect("its row");
+    assert!(row.damaged, "{row:?}");
+    assert_eq!(world.project.newest().expect("newest"), Some(older));
+    let error = world
+        .project
+        .open_session(id, Heard::new())
+        .expect_err("gone");
+    let said = error.to_string();
+    assert!(
+        said.contains(&journal(&world, id).display().to_string()),
+        "{said}"
+    );
+    assert!(said.contains("gone") && said.contains("delete"), "{said}");
+    world.project.delete(id).expect("delete");
+    assert!(!world.folder(id).exists());
+}
+
+#[test]
+fn packing_that_fails_leaves_nothing_of_its_own() {
+    let world = World::patient();
+    let id = session_id(1);
+    world.session(id, 24);
+    // what cannot be replaced stands for a disk without room
+    fs::create_dir_all(world.folder(id).join("journal.zst/in the way")).expect("folder");
+    let error = world.project.archive(id).expect_err("refused");
+    assert!(error.to_string().contains("pack"), "{error}");
+    let names = fs::read_dir(world.folder(id)).expect("list");
+    let left: Vec<_> = names
+        .map(|entry| entry.expect("entry").file_name())
+        .collect();
+    assert!(
+        !left
+            .iter()
+            .any(|name| name.to_string_lossy().ends_with("tmp")),
+        "{left:?}"
+    );
+    assert!(journal(&world, id).exists());
+}

@@ -129,6 +129,46 @@ async fn a_follower_sees_every_record_in_order_as_it_is_written() {
     owner.close().await;
 }
 
+#[tokio::test]
+async fn half_a_line_wakes_a_follower_once_and_its_other_half_again() {
+    use std::io::Write;
+    let world = World::new();
+    let id = session_id(1);
+    let owner = world.start(id);
+    for n in 1..=9 {
+        owner.commit(commit(id, n));
+    }
+    let opened = world.project.open_session(id, Heard::new()).expect("open");
+    let mut follower = opened.store.follow().expect("a reader");
+    let path = world.folder(id).join("journal");
+    let mut journal = std::fs::OpenOptions::new()
+        .append(true)
+        .open(path)
+        .expect("journal");
+    let json = r#"{"v":2,"n":999,"r":[{"value":{"name":"x","value":1}}]}"#;
+    let line = format!("{:08x} {json}\n", crc32fast::hash(json.as_bytes()));
+    let (half, rest) = line.as_bytes().split_at(20);
+    journal.write_all(half).expect("half a line");
+    follower.changed().await;
+    assert_eq!(follower.read().expect("read"), []);
+    let again = tokio::time::timeout(Duration::from_millis(50), follower.changed()).await;
+    assert!(again.is_err(), "it must not look again and again");
+    journal.write_all(rest).expect("the rest");
+    let found = async {
+        loop {
+            follower.changed().await;
+            let records = follower.read().expect("read");
+            if !records.is_empty() {
+                return records;
+            }
+        }
+    };
+    let found = tokio::time::timeout(Duration::from_secs(20), found).await;
+    assert_eq!(found.expect("the whole line").len(), 1);
+    opened.store.close().await;
+    owner.close().await;
+}
+
 #[test]
 fn two_sessions_of_one_project_do_not_disturb_each_other() {
     let world = World::new();
