@@ -189,7 +189,8 @@ impl Court {
         let known = self.known.get(&change.path).unwrap_or(&none);
         let whole = self.span.whole();
         let mut parts = share::chain(change.before, change.after, known);
-        if share::is_broken(&parts) {
+        let broken = share::is_broken(&parts);
+        if broken {
             let whose = if self.runs.may_be_ours(&change.path, window) {
                 Whose::Disputed
             } else {
@@ -222,13 +223,14 @@ impl Court {
                 continue;
             }
             let made = write(&part);
-            if is_gap && whose != Whose::Late {
+            // what others said already need not be said again
+            if is_gap || broken {
                 let ends = self.runs.own.iter().map(|run| run.end);
                 self.claims.push(Claim {
                     at: ends.max().unwrap_or(whole.1),
                     path: change.path.clone(),
                     states: (made.before.clone(), made.after.clone()),
-                    disputed: made.disputed,
+                    disputed: made.unsure,
                 });
             }
             out.push(made);
