@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
+use crate::config::private;
 use crate::tui::run::KeepHints;
 
 /// The file.
@@ -36,7 +37,7 @@ impl HintUses {
 
     fn write(&self, uses: &BTreeMap<String, u32>) -> std::io::Result<()> {
         let folder = self.file.parent().unwrap_or(&self.file);
-        std::fs::create_dir_all(folder)?;
+        private::make_folder(folder)?;
         let mut file = tempfile::NamedTempFile::new_in(folder)?;
         file.write_all(&serde_json::to_vec(uses)?)?;
         file.persist(&self.file)?;

@@ -14,6 +14,7 @@ use super::prompt_history::PromptHistory;
 use crate::app;
 use crate::config::key_file;
 use crate::config::paths::Paths;
+use crate::config::private;
 use crate::error::AppError;
 use crate::protocol::link;
 use crate::tui::state::hints::Hints;
@@ -165,6 +166,9 @@ pub(super) fn log(file: Option<&Path>, paths: &Paths) -> Result<(), AppError> {
             tracing_appender::rolling::never(folder.unwrap_or(Path::new(".")), name)
         }
         (None, Some(_)) => {
+            // what the appender makes is as open as the umask says
+            let _told_by_the_appender = private::make_folder(&paths.data_dir.join("log"));
+            private::close_folder(&paths.data_dir.join("log"));
             tracing_appender::rolling::daily(paths.data_dir.join("log"), "dunlin.log")
         }
         (None, None) => return Ok(()),

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
+use crate::config::private;
 use crate::tui::composer::history::Past;
 
 /// Only so much of the end of the file is read.
@@ -90,7 +91,7 @@ impl PromptHistory {
 
     fn append(&self, line: &Line) -> std::io::Result<()> {
         if let Some(folder) = self.file.parent() {
-            std::fs::create_dir_all(folder)?;
+            private::make_folder(folder)?;
         }
         let mut text = serde_json::to_string(line)?;
         text.push('\n');

@@ -11,6 +11,7 @@ use std::time::{Duration, SystemTime};
 
 use toml_edit::{ArrayOfTables, DocumentMut, Item, Table, value};
 
+use super::private;
 use super::rules;
 use super::used::{Rule, RuleAction, RuleLayer};
 
@@ -235,6 +236,8 @@ impl Grants {
     fn write(&self, text: &str) -> Result<(), String> {
         self.write_file(text)?;
         let hash = blake3::hash(text.as_bytes()).to_hex();
+        // the file itself lies in the worktree, whose folders are as open as the user wants them
+        let _told_below = private::make_folder(self.seal.parent().unwrap_or(&self.seal));
         replace(&self.seal, hash.as_str())
     }
 

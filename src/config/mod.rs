@@ -24,6 +24,7 @@ pub mod load;
 pub mod markdown;
 pub mod mcp;
 pub mod paths;
+pub mod private;
 pub mod rules;
 pub mod schema;
 pub mod sight;

@@ -8,6 +8,7 @@
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
+use super::private;
 use crate::protocol::Millis;
 
 /// A trusted folder.
@@ -37,7 +38,7 @@ pub fn trust(data_dir: &Path, folder: &Path, now: Millis) -> std::io::Result<()>
     let folder = resolved(folder);
     let path = record(data_dir, &folder);
     let parent = path.parent().unwrap_or(data_dir);
-    std::fs::create_dir_all(parent)?;
+    private::make_folder(parent)?;
     let mut file = tempfile::NamedTempFile::new_in(parent)?;
     writeln!(file, "{now}")?;
     file.write_all(folder.as_os_str().as_encoded_bytes())?;

@@ -241,6 +241,12 @@ impl Run {
                 self.code = exit::ERROR;
                 return false;
             }
+            // What the turn wrote last was refused after its end was told, or is about to be.
+            Event::Error { error } if self.ended_well(error.kind) => {
+                self.code = exit::ERROR;
+                self.last = self.last.take().and_then(Event::unkept);
+                return false;
+            }
             // Before the first turn an error means that it cannot begin.
             Event::Error { error } if self.task.is_some() => {
                 self.task = None;
@@ -258,6 +264,11 @@ impl Run {
             drop(self.ops.send(Op::ListModels));
         }
         false
+    }
+
+    /// True if this is the store's and the last turn is taken for done.
+    fn ended_well(&self, kind: FaultKind) -> bool {
+        kind == FaultKind::Storage && self.task.is_none() && self.code == exit::DONE
     }
 
     /// The turn is done: an answer that is not what was wanted is asked for once more.

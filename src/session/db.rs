@@ -30,6 +30,7 @@ use super::journal::{Found, Lines};
 use super::keys::{
     MARK, MESSAGE, check_key, header_rest, message_key, message_of, part_key, piece, split_key,
 };
+use super::place::make_folder;
 use super::record::{self, FORMAT, Line, Order, Stored, Unreadable, WIDEST_GAP};
 use super::repeats::Repeats;
 use crate::protocol::{Message, MessageId, PartId, SessionId};
@@ -134,6 +135,8 @@ impl Db {
     }
 
     fn open_sled(path: &Path) -> Result<sled::Db, StoreError> {
+        // what sled makes itself is as open as the umask says
+        make_folder(&path.join("blobs"))?;
         let config = sled::Config::default()
             .path(path)
             .mode(sled::Mode::LowSpace)

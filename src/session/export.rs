@@ -18,6 +18,7 @@ use serde_json::{Value, json};
 use super::archive;
 use super::commit::Record;
 use super::error::StoreError;
+use super::family::Families;
 use super::found::no_facts;
 use super::history::History;
 use super::project::Project;
@@ -66,7 +67,7 @@ impl Project {
         out: &mut dyn Write,
     ) -> Result<(), StoreError> {
         let place = self.existing(id)?;
-        let tree = self.tree(id, None)?;
+        let tree = self.tree((id, None), &self.families())?;
         let written = match format {
             ExportFormat::Markdown => {
                 let mut text = Vec::new();
@@ -85,12 +86,16 @@ impl Project {
     }
 
     /// A session with those of its subagents. One of them that cannot be read is left out.
-    fn tree(&self, id: SessionId, works_for: Option<SessionId>) -> Result<Tree, StoreError> {
+    fn tree(
+        &self,
+        (id, works_for): (SessionId, Option<SessionId>),
+        families: &Families,
+    ) -> Result<Tree, StoreError> {
         let place = self.existing(id)?;
         let history = archive::image(&place)?.into_history();
         let mut children = Vec::new();
-        for child in self.subagents(id) {
-            match self.tree(child, Some(id)) {
+        for child in families.of(id) {
+            match self.tree((*child, Some(id)), families) {
                 Ok(child) => children.push(child),
                 Err(error) => tracing::warn!(%error, "a subagent's session was not exported"),
             }

@@ -1,6 +1,6 @@
 //! Fault points: where a test lets the disk or the index of a session fail. The program sets none.
 //!
-//! `Project::with_faults` hands them to every session it opens; the sync thread and the view thread
+//! `Project::with_faults` hands them to every session it opens; writer, sync thread and view thread
 //! ask them before they do what can fail. What fails so looks like the real thing from there on.
 
 use std::collections::VecDeque;
@@ -10,6 +10,8 @@ use std::time::{Duration, Instant};
 
 use super::error::StoreError;
 
+/// ENOSPC, as a full disk answers write.
+const NO_SPACE: i32 = 28;
 /// EIO, as a disk with a broken sector answers fdatasync.
 const BROKEN_DISK: i32 = 5;
 
@@ -30,6 +32,11 @@ struct State {
     /// What the next tries to lock a session are answered with.
     locks: VecDeque<i32>,
     syncs: u64,
+    /// Writes to journals so far, refused ones included, and which of them is refused.
+    writes: u64,
+    refused_write: Option<u64>,
+    /// True while fdatasync does not come back.
+    held_syncs: bool,
     /// How long the next writes to a journal take.
     slow_writes: VecDeque<Duration>,
     /// How many of the next writes to a journal find no room.
@@ -41,10 +48,20 @@ struct State {
     last_step: Option<u32>,
 }
 
+/// What somebody else does meanwhile.
+struct Meanwhile(Box<dyn FnOnce() + Send>);
+
+impl std::fmt::Debug for Meanwhile {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Meanwhile")
+    }
+}
+
 /// What is to go wrong, and what was tried.
 #[derive(Debug)]
 pub struct FaultPoints {
     state: Mutex<State>,
+    sweep: Mutex<Option<Meanwhile>>,
     changed: Condvar,
     /// How long anyone waits for the index before it counts as hanging.
     pub(super) patience: Duration,
@@ -55,6 +72,7 @@ impl FaultPoints {
     pub fn new(patience: Duration) -> Self {
         Self {
             state: Mutex::default(),
+            sweep: Mutex::default(),
             changed: Condvar::new(),
             patience,
         }
@@ -79,6 +97,17 @@ impl FaultPoints {
         self.lock().slow_writes.extend(times);
     }
 
+    /// The so many-th write to a journal from now on, from 0, is refused as by a full disk. That one only.
+    pub fn refuse_write(&self, number: u64) {
+        let mut state = self.lock();
+        state.refused_write = Some(state.writes + number);
+    }
+
+    /// True if there was no write yet that was to be refused.
+    pub fn write_is_awaited(&self) -> bool {
+        self.lock().refused_write.is_some()
+    }
+
     /// The next `count` writes to a journal find the disk full; those after them find room.
     pub fn refuse_writes(&self, count: u32) {
         self.lock().refused_writes = count;
@@ -87,6 +116,26 @@ impl FaultPoints {
     /// Calls of fdatasync so far, failed ones included.
     pub fn syncs(&self) -> u64 {
         self.lock().syncs
+    }
+
+    /// From now on fdatasync does not come back, until it may again.
+    pub fn hold_syncs(&self, held: bool) {
+        self.lock().held_syncs = held;
+        self.changed.notify_all();
+    }
+
+    /// Waits until fdatasync was called so many times in all; false if that takes longer than `patience`.
+    pub fn until_syncs(&self, count: u64, patience: Duration) -> bool {
+        let until = Instant::now() + patience;
+        let mut state = self.lock();
+        while state.syncs < count {
+            let Some(left) = until.checked_duration_since(Instant::now()) else {
+                return false;
+            };
+            let waited = self.changed.wait_timeout(state, left);
+            state = waited.unwrap_or_else(PoisonError::into_inner).0;
+        }
+        true
     }
 
     /// The next uses of the index go wrong so, one after the other.
@@ -99,6 +148,21 @@ impl FaultPoints {
     pub fn die_at(&self, step: u32) {
         let mut state = self.lock();
         (state.steps, state.last_step) = (0, Some(step));
+    }
+
+    /// Happens in the next clean-up, after the journals were read and before any image is removed.
+    pub fn at_sweep(&self, what: impl FnOnce() + Send + 'static) {
+        let mut sweep = self.sweep.lock().unwrap_or_else(PoisonError::into_inner);
+        *sweep = Some(Meanwhile(Box::new(what)));
+    }
+
+    pub(super) fn before_sweep(&self) {
+        let mut sweep = self.sweep.lock().unwrap_or_else(PoisonError::into_inner);
+        let what = sweep.take();
+        drop(sweep);
+        if let Some(Meanwhile(what)) = what {
+            what();
+        }
     }
 
     /// Nothing dies any more.
@@ -128,6 +192,11 @@ impl FaultPoints {
 
     pub(super) fn write(&self) -> io::Result<()> {
         let mut state = self.lock();
+        let number = state.writes;
+        state.writes += 1;
+        if state.refused_write.take_if(|at| *at == number).is_some() {
+            return Err(io::Error::from_raw_os_error(NO_SPACE));
+        }
         if state.refused_writes > 0 {
             state.refused_writes -= 1;
             return Err(io::ErrorKind::StorageFull.into());
@@ -149,6 +218,11 @@ impl FaultPoints {
     pub(super) fn sync(&self) -> io::Result<()> {
         let mut state = self.lock();
         state.syncs += 1;
+        self.changed.notify_all();
+        while state.held_syncs {
+            let waited = self.changed.wait(state);
+            state = waited.unwrap_or_else(PoisonError::into_inner);
+        }
         if state.failing_syncs == 0 {
             return Ok(());
         }

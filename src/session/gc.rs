@@ -10,8 +10,11 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use memchr::memmem::Finder;
+use rustix::fs::{FlockOperation, flock};
+use rustix::io::Errno;
 
 use super::archive;
+use super::blob::Blobs;
 use super::disk::size;
 use super::error::StoreError;
 use super::frames;
@@ -28,6 +31,10 @@ use crate::protocol::{Millis, SessionId};
 const SCHEME: &[u8] = b"blob:";
 /// Hex digits of the name.
 const NAME: usize = 64;
+
+/// How often, and with what pauses, one waits for the clean-up of another process.
+const TRIES: u32 = 100;
+const PAUSE: Duration = Duration::from_millis(100);
 
 /// What may be cleaned up, and when.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -75,8 +82,31 @@ impl GcPolicy {
 }
 
 impl Project {
-    /// Cleans up: old outputs, idle sessions, blobs nobody refers to, left-overs.
+    /// Cleans up: old outputs, idle sessions, blobs nobody refers to, left-overs. Waits some seconds for a
+    /// clean-up of another process; if that one takes longer, the report says so and nothing was done.
     pub fn gc(&self, policy: &GcPolicy) -> Result<GcReport, StoreError> {
+        if policy.dry_run || !self.sessions_dir().exists() {
+            return self.clean(policy);
+        }
+        let note = self.cleaned_note()?;
+        for _ in 0..TRIES {
+            if flock(&note, FlockOperation::NonBlockingLockExclusive) != Err(Errno::WOULDBLOCK) {
+                return self.clean(policy);
+            }
+            std::thread::park_timeout(PAUSE);
+        }
+        Ok(GcReport {
+            problems: vec![
+                "Another dunlin is cleaning up this folder's sessions right now, so nothing was done here. \
+                 Try again when it is done."
+                    .to_owned(),
+            ],
+            ..GcReport::default()
+        })
+    }
+
+    /// The clean-up itself, by whoever holds the note of the last one.
+    pub(super) fn clean(&self, policy: &GcPolicy) -> Result<GcReport, StoreError> {
         let mut sweep = Sweep {
             policy,
             report: GcReport::default(),
@@ -92,48 +122,47 @@ impl Project {
         for place in &places {
             sweep.clean_session(place);
         }
-        self.clean_blobs(&places, &mut sweep);
+        self.clean_blobs(&mut sweep)?;
         self.keep_quota(&places, &mut sweep);
         Ok(sweep.report)
     }
 
-    fn clean_blobs(&self, places: &[Place], sweep: &mut Sweep<'_>) {
+    fn clean_blobs(&self, sweep: &mut Sweep<'_>) -> Result<(), StoreError> {
         // a blob is stored before the part that refers to it, maybe by another process right now
         let young = sweep.policy.before(1);
         let fans = entries(self.blobs().folder());
         let mut old: Vec<PathBuf> = fans.iter().flat_map(|fan| entries(fan)).collect();
         old.retain(|path| modified(path) < young);
         if old.is_empty() {
-            return;
+            return Ok(());
         }
-        let (mut used, mut read) = (HashSet::new(), HashSet::new());
-        let mut unread = places.to_vec();
-        while !unread.is_empty() {
-            for place in unread {
-                // a session that cannot be read may refer to any blob
-                let there = place.folder.exists() && !sweep.gone.contains(&place.folder);
-                if there && mentioned(&place, &mut used).is_err() {
-                    return;
-                }
-                read.insert(place.id);
+        let mut used = HashSet::new();
+        let mut read = HashSet::new();
+        loop {
+            // those that count as not there too, and once more those that were made meanwhile
+            let mut places = list::every_journal(&self.sessions_dir())?;
+            places.retain(|place| read.insert(place.folder.clone()));
+            if places.is_empty() {
+                break;
             }
-            // copies that were made meanwhile name the blobs of what may be gone by now
-            let Ok(mut now) = list::all_places(&[self.sessions_dir()]) else {
-                return;
-            };
-            now.retain(|place| !read.contains(&place.id));
-            unread = now;
+            for place in places {
+                let mut folders = place.folder.ancestors().take(2);
+                let there = place.folder.exists() && !folders.any(|f| sweep.gone.contains(f));
+                // a session that cannot be read may refer to any blob
+                if there && mentioned(&place, &mut used).is_err() {
+                    return Ok(());
+                }
+            }
         }
+        self.before_sweep();
         for path in old {
             let name = path.file_name().unwrap_or_default().to_string_lossy();
             let known = <[u8; NAME]>::try_from(name.as_bytes()).is_ok_and(|n| used.contains(&n));
             if !known {
-                self.blobs().remove_old(&path, young, || {
-                    sweep.report.blobs += 1;
-                    sweep.free(&path);
-                });
+                sweep.free_blob(&self.blobs(), &path, young);
             }
         }
+        Ok(())
     }
 
     /// Frees what can be had again or is least missed until the project is within its quota.
@@ -206,6 +235,38 @@ struct Sweep<'a> {
 }
 
 impl Sweep<'_> {
+    /// Somebody may attach the same bytes again while journals are read: the age is looked at once more.
+    fn free_blob(&mut self, blobs: &Blobs, path: &Path, young: Millis) {
+        if self.policy.dry_run {
+            self.report.blobs += 1;
+            return self.free(path);
+        }
+        blobs.remove_old(path, young, || {
+            self.report.blobs += 1;
+            self.free(path);
+        });
+    }
+
+    fn failed(&mut self, path: &Path, error: io::Error) {
+        // somebody else removed it: that is what was wanted
+        if error.kind() != io::ErrorKind::NotFound {
+            let problem = StoreError::io("remove", path, error).to_string();
+            self.report.problems.push(problem);
+        }
+    }
+
+    /// Removes a session in which nothing was said, unless somebody opens it just now.
+    fn remove_empty(&mut self, place: &Place) {
+        if self.policy.dry_run {
+            return self.remove(&place.folder);
+        }
+        match place.claim() {
+            Ok(Claim::Ours(_lock)) if holds_nothing(place) => self.remove(&place.folder),
+            Ok(_) => {}
+            Err(error) => self.report.problems.push(error.to_string()),
+        }
+    }
+
     fn free(&mut self, path: &Path) {
         self.report.freed += size(path);
         if self.policy.dry_run {
@@ -217,12 +278,8 @@ impl Sweep<'_> {
         } else {
             fs::remove_file(path)
         };
-        // what another clean-up was quicker to remove is gone as well
-        if let Err(error) = removed
-            && error.kind() != io::ErrorKind::NotFound
-        {
-            let problem = StoreError::io("remove", path, error).to_string();
-            self.report.problems.push(problem);
+        if let Err(error) = removed {
+            self.failed(path, error);
         }
     }
 
@@ -256,12 +313,7 @@ impl Sweep<'_> {
         let day = self.policy.before(1);
         let touched = modified(&journal).max(modified(&place.folder));
         if touched < day && holds_nothing(place) {
-            // somebody may open it just now
-            let ours = self.policy.dry_run || matches!(place.claim(), Ok(Claim::Ours(_)));
-            if ours {
-                self.remove(&place.folder);
-            }
-            return;
+            return self.remove_empty(place);
         }
         let mut left_over = entries(&place.folder);
         left_over.retain(|path| {

@@ -11,7 +11,7 @@ use std::path::{Component, Path};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::branch::write_new;
 use super::commit::Record;
@@ -247,51 +247,65 @@ fn read_export(export: &[u8]) -> Result<Exported, StoreError> {
 fn read_document(mut document: Value) -> Result<Exported, StoreError> {
     check_version(&document)?;
     let mut blobs = Vec::new();
-    if let Value::Object(named) = document["blobs"].take() {
-        for (name, base64) in named {
-            blobs.push(unpack_blob(name, base64.as_str().unwrap_or_default())?);
-        }
+    for (name, base64) in fields(&mut document, "blobs")? {
+        blobs.push(unpack_blob(name, base64.as_str().unwrap_or_default())?);
     }
     let mut images = Vec::new();
     let mut waiting = vec![document];
     while let Some(mut document) = waiting.pop() {
-        if let Value::Array(children) = document["children"].take() {
-            waiting.extend(children.into_iter().rev());
-        }
+        let children = list(&mut document, "children")?;
+        waiting.extend(children.into_iter().rev());
         images.push(read_session(document)?);
     }
     Ok((images, blobs))
 }
 
+/// Takes a field out; what is no object has none.
+fn take(document: &mut Value, name: &str) -> Value {
+    let fields = document.as_object_mut();
+    fields.and_then(|f| f.remove(name)).unwrap_or_default()
+}
+
+/// A field that is a list; empty where there is none.
+fn list(document: &mut Value, name: &str) -> Result<Vec<Value>, StoreError> {
+    match take(document, name) {
+        Value::Array(all) => Ok(all),
+        Value::Null => Ok(Vec::new()),
+        _ => Err(bad(format!("`{name}` is not a list"))),
+    }
+}
+
+/// A field that is an object; empty where there is none.
+fn fields(document: &mut Value, name: &str) -> Result<Map<String, Value>, StoreError> {
+    match take(document, name) {
+        Value::Object(all) => Ok(all),
+        Value::Null => Ok(Map::new()),
+        _ => Err(bad(format!("`{name}` is not an object"))),
+    }
+}
+
 /// One session of a document.
 fn read_session(mut document: Value) -> Result<Image, StoreError> {
     let mut image = Image::default();
-    let info = serde_json::from_value(document["session"].take());
+    let info = serde_json::from_value(take(&mut document, "session"));
     image.record(Record::Info(
         info.map_err(|e| bad(format!("session: {e}")))?,
     ));
-    if let Value::Array(messages) = document["messages"].take() {
-        for (n, mut message) in messages.into_iter().enumerate() {
-            let place = |e| bad(format!("messages[{n}]: {e}"));
-            let parts = message["parts"].take();
-            if let Some(fields) = message.as_object_mut() {
-                fields.remove("parts");
-            }
-            image.record(Record::Message(
-                serde_json::from_value(message).map_err(place)?,
-            ));
-            if !parts.is_null() {
-                let parts: Vec<Part> = serde_json::from_value(parts).map_err(place)?;
-                for part in parts {
-                    image.record(Record::Part(part));
-                }
+    for (n, mut message) in list(&mut document, "messages")?.into_iter().enumerate() {
+        let place = |e| bad(format!("messages[{n}]: {e}"));
+        let parts = take(&mut message, "parts");
+        image.record(Record::Message(
+            serde_json::from_value(message).map_err(place)?,
+        ));
+        if !parts.is_null() {
+            let parts: Vec<Part> = serde_json::from_value(parts).map_err(place)?;
+            for part in parts {
+                image.record(Record::Part(part));
             }
         }
     }
-    if let Value::Object(values) = document["values"].take() {
-        for (name, value) in values {
-            image.record(Record::Value { name, value });
-        }
+    for (name, value) in fields(&mut document, "values")? {
+        image.record(Record::Value { name, value });
     }
     Ok(image)
 }

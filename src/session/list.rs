@@ -66,6 +66,16 @@ pub(super) fn all_places(folders: &[PathBuf]) -> Result<Vec<Place>, StoreError> 
     Ok(places)
 }
 
+/// The sessions that may need something of the project, whether they count as there or not: also those that
+/// are just being made.
+pub(super) fn every_journal(sessions: &Path) -> Result<Vec<Place>, StoreError> {
+    let mut places = all_places(&[sessions.to_owned()])?;
+    for group in staging::groups(sessions) {
+        places.append(&mut all_places(&[group])?);
+    }
+    Ok(places)
+}
+
 /// The sessions that a folder names, and those that it says are being deleted.
 fn named(folder: &Path) -> Result<(Vec<Place>, Vec<SessionId>), StoreError> {
     let (mut places, mut going) = (Vec::new(), Vec::new());

@@ -12,12 +12,20 @@ use super::place::Place;
 use super::project::Project;
 use crate::protocol::{Millis, PartBody, SnapshotId};
 
+/// What the sessions of a project need of its snapshot store.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct SnapshotsInUse {
+    /// Whole trees and single contents, those of the session used last first.
+    pub snapshots: Vec<SnapshotId>,
+    /// Sentences about sessions that could not be read whole: they may need more than is named.
+    pub unsure: Vec<String>,
+}
+
 impl Project {
-    /// The snapshots that this project's sessions need for undo, diff and branches: whole trees and
-    /// single contents, those of the session used last first. Reads every journal. Fails if one of them
-    /// cannot be read whole: it may need anything, so nothing may go.
-    pub fn snapshots_in_use(&self) -> Result<Vec<SnapshotId>, StoreError> {
-        let mut places: Vec<(Millis, Place)> = list::places(&[self.sessions_dir()])?
+    /// The snapshots that this project's sessions need for undo, diff and branches, those included that are
+    /// being made or count as not there. Reads every journal.
+    pub fn snapshots_in_use(&self) -> Result<SnapshotsInUse, StoreError> {
+        let mut places: Vec<(Millis, Place)> = list::every_journal(&self.sessions_dir())?
             .into_iter()
             .map(|place| {
                 (
@@ -27,6 +35,7 @@ impl Project {
             })
             .collect();
         places.sort_by_key(|(at, place)| std::cmp::Reverse((*at, place.id)));
+        let mut unsure = Vec::new();
         let mut needed = Vec::new();
         for (_, place) in places {
             let image = match archive::image(&place) {
@@ -34,18 +43,21 @@ impl Project {
                 Err(StoreError::Io { source, .. }) if source.kind() == io::ErrorKind::NotFound => {
                     continue;
                 }
-                Err(error) => return Err(error),
+                Err(error) => {
+                    unsure.push(error.to_string());
+                    continue;
+                }
             };
             let emptied = image.messages.is_empty()
                 && Meta::read(&place).is_some_and(|meta| meta.summary.messages > 0);
             if image.damaged > 0 || emptied {
-                return Err(StoreError::Damaged {
+                let damaged = StoreError::Damaged {
                     path: place.folder,
-                    detail:
-                        "which snapshots it needs cannot be told, so none are removed. Delete this \
-                             session if you no longer need it"
-                            .to_owned(),
-                });
+                    detail: "which snapshots it needs cannot be told. Delete this session if you no longer \
+                             need it"
+                        .to_owned(),
+                };
+                unsure.push(damaged.to_string());
             }
             for part in image.parts.values().rev() {
                 match &part.body {
@@ -71,7 +83,10 @@ impl Project {
                 blobs_in(value, &mut needed);
             }
         }
-        Ok(needed)
+        Ok(SnapshotsInUse {
+            snapshots: needed,
+            unsure,
+        })
     }
 }
 

@@ -3,9 +3,9 @@
 //! `<project>/sessions/<ses_id>/{meta.json, lock, journal, db/, out/}`. Only paths and the lock
 //! here; what is in the files belongs to `meta`, `journal` and `db`.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Seek, Write};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,6 +17,7 @@ use super::SMALL;
 use super::error::StoreError;
 use super::faults::FaultPoints;
 use super::meta::since_epoch;
+use crate::config::private;
 use crate::protocol::SessionId;
 
 /// The folder of one session.
@@ -66,6 +67,15 @@ impl Place {
         if let Some(faults) = &self.faults {
             faults.step();
         }
+    }
+
+    /// Asked before each write to the journal: a test may refuse it.
+    pub(super) fn may_write(&self) -> Result<(), StoreError> {
+        let Some(faults) = &self.faults else {
+            return Ok(());
+        };
+        let io = |e| StoreError::io("write to the journal", &self.journal(), e);
+        faults.write().map_err(io)
     }
 
     /// A journal up to so many bytes is read whole into memory; a test of the index wants it always.
@@ -177,11 +187,7 @@ fn owner(file: &mut File) -> u32 {
 
 /// Makes a folder (and those above it) that only the user can look into.
 pub(super) fn make_folder(path: &Path) -> Result<(), StoreError> {
-    fs::DirBuilder::new()
-        .recursive(true)
-        .mode(0o700)
-        .create(path)
-        .map_err(|e| StoreError::io("create the folder", path, e))
+    private::make_folder(path).map_err(|e| StoreError::io("create the folder", path, e))
 }
 
 /// Makes the names in a folder survive a power cut.

@@ -6,7 +6,6 @@
 use std::collections::HashMap;
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
-use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -21,6 +20,7 @@ use super::error::StoreError;
 use super::faults::FaultPoints;
 use super::found::{facts_of, keep_cut, no_facts, open_journal, whole_history};
 use super::history::{History, PAGE_PARTS};
+use super::home;
 use super::image::Image;
 use super::intake::Intake;
 use super::journal::{Journal, Tail};
@@ -44,14 +44,14 @@ pub struct Project {
 
 impl Project {
     /// The project of `worktree` under `data_dir`: `projects/<hash of the repository's folder>`.
-    /// Creates nothing; fails if the worktree does not exist.
+    /// Creates nothing; fails if the worktree does not exist. Folders that others could look into are closed.
     pub fn open(data_dir: &Path, worktree: &Path) -> Result<Self, StoreError> {
         let real = fs::canonicalize(worktree)
             .map_err(|e| StoreError::io("find the folder", worktree, e))?;
-        let identity = common_dir(&real).unwrap_or_else(|| real.clone());
-        let hash = blake3::hash(identity.as_os_str().as_bytes()).to_hex();
+        let folder = home::folder_of(data_dir, &real);
+        home::close(&folder);
         Ok(Self {
-            folder: data_dir.join("projects").join(hash.as_str()),
+            folder,
             worktree: Some(real),
             faults: None,
         })
@@ -87,6 +87,13 @@ impl Project {
         Place {
             faults: self.faults.clone(),
             ..Place::new(&self.sessions_dir(), id)
+        }
+    }
+
+    /// It is known what the journals mention, and nothing is removed yet: a test may do something here.
+    pub(super) fn before_sweep(&self) {
+        if let Some(faults) = &self.faults {
+            faults.before_sweep();
         }
     }
 
@@ -131,7 +138,9 @@ impl Project {
         }
         let place = self.place(info.id);
         let (lock, mut journal) = make(&place)?;
-        if let Err(error) = journal.append(&[Record::Info(info.clone())]) {
+        let facts = [Record::Info(info.clone())];
+        let written = place.may_write().and_then(|()| journal.append(&facts));
+        if let Err(error) = written {
             drop(fs::remove_dir_all(&place.folder));
             return Err(error);
         }
@@ -420,26 +429,4 @@ fn taken(pid: u32) -> String {
         "This session is open in {by}; here it can only be read. It is followed live, and you can go \
          on when it ends there; /fork goes on in a copy now."
     )
-}
-
-/// The folder that all worktrees of a git repository share, from its plain files.
-fn common_dir(worktree: &Path) -> Option<PathBuf> {
-    for folder in worktree.ancestors() {
-        let dot_git = folder.join(".git");
-        let Ok(kind) = fs::metadata(&dot_git) else {
-            continue;
-        };
-        if kind.is_dir() {
-            // an empty folder of that name is not a repository
-            return dot_git.join("HEAD").exists().then_some(dot_git);
-        }
-        let text = fs::read_to_string(&dot_git).ok()?;
-        let git_dir = folder.join(text.strip_prefix("gitdir:")?.trim());
-        let common = match fs::read_to_string(git_dir.join("commondir")) {
-            Ok(relative) => git_dir.join(relative.trim()),
-            Err(_) => git_dir,
-        };
-        return fs::canonicalize(common).ok();
-    }
-    None
 }

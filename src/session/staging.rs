@@ -55,9 +55,14 @@ fn id_of(path: &Path) -> Option<SessionId> {
     path.file_name()?.to_str()?.parse().ok()
 }
 
+/// The folders in which sessions are being made.
+pub(super) fn groups(sessions: &Path) -> Vec<PathBuf> {
+    entries(&staging_of(sessions))
+}
+
 /// The sessions that are still being made for a `sessions` folder.
 pub(super) fn being_made(sessions: &Path) -> Vec<SessionId> {
-    let groups = entries(&staging_of(sessions));
+    let groups = groups(sessions);
     let staged = groups.iter().flat_map(|group| entries(group));
     staged.filter_map(|path| id_of(&path)).collect()
 }

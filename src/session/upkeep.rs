@@ -58,20 +58,25 @@ impl Project {
         if !self.sessions_dir().exists() {
             return Ok(None);
         }
-        let path = self.folder().join("cleaned");
-        let mut file = OpenOptions::new()
-            .append(true)
-            .create(true)
-            .mode(0o600)
-            .open(&path)
-            .map_err(|e| StoreError::io("note the clean-up in", &path, e))?;
+        let mut file = self.cleaned_note()?;
         if flock(&file, FlockOperation::NonBlockingLockExclusive).is_err() || is_fresh(&file) {
             return Ok(None);
         }
-        let report = self.gc(policy)?;
+        let report = self.clean(policy)?;
         let noted = file.set_len(0).and_then(|()| file.write_all(b"1\n"));
-        noted.map_err(|e| StoreError::io("note the clean-up in", &path, e))?;
+        noted.map_err(|e| {
+            StoreError::io("note the clean-up in", &self.folder().join("cleaned"), e)
+        })?;
         Ok(Some(report))
+    }
+
+    /// The note of the last clean-up, locked by whoever is at one.
+    pub(super) fn cleaned_note(&self) -> Result<File, StoreError> {
+        let path = self.folder().join("cleaned");
+        let mut options = OpenOptions::new();
+        options.append(true).create(true).mode(0o600);
+        let opened = options.open(&path);
+        opened.map_err(|e| StoreError::io("note the clean-up in", &path, e))
     }
 }
 

@@ -8,8 +8,8 @@ use std::fs;
 use super::archive;
 use super::commit::Record;
 use super::error::StoreError;
+use super::family::Families;
 use super::found::{facts_of, keep_cut, open_journal};
-use super::list;
 use super::meta::Meta;
 use super::newer::{self, Look};
 use super::place::{Claim, Lock, Place};
@@ -30,13 +30,12 @@ impl Project {
     pub fn delete(&self, id: SessionId) -> Result<(), StoreError> {
         // on a full disk there may be no room for a lock; deleting is what makes room
         let _at_work = self.at_work();
-        self.delete_family(id)
+        self.delete_family(id, &self.families())
     }
 
     /// The name goes first: from then on neither the session is there nor what hangs below it, and what a
     /// crash leaves is finished by the next clean-up (`staging`). So its folder goes last.
-    fn delete_family(&self, id: SessionId) -> Result<(), StoreError> {
-        let below = self.subagents(id);
+    fn delete_family(&self, id: SessionId, families: &Families) -> Result<(), StoreError> {
         let (place, _lock) = match self.existing(id) {
             // what is left of a session whose journal is gone can still go
             Err(StoreError::Damaged { .. }) => claimed(self.place(id))?,
@@ -46,8 +45,8 @@ impl Project {
         let doomed = staging::doomed(&self.sessions_dir(), id);
         fs::rename(&place.folder, &doomed).map_err(io)?;
         self.step();
-        for child in below {
-            match self.delete_family(child) {
+        for child in families.of(id) {
+            match self.delete_family(*child, families) {
                 // somebody looks at it: it stays, as a session of its own
                 Ok(()) | Err(StoreError::OpenElsewhere { .. } | StoreError::NotFound(_)) => {}
                 Err(error) => return Err(error),
@@ -56,19 +55,6 @@ impl Project {
         fs::remove_dir_all(&doomed).map_err(io)?;
         self.step();
         Ok(())
-    }
-
-    /// The sessions of a session's own subagents, in the order they were started.
-    pub(super) fn subagents(&self, id: SessionId) -> Vec<SessionId> {
-        let places = list::all_places(&[self.sessions_dir()]).unwrap_or_default();
-        let of_it = |place: &Place| {
-            let meta = Meta::read_or_mend(place)?;
-            (meta.summary.info.parent == Some(id) && !meta.fork && place.id > id)
-                .then_some(place.id)
-        };
-        let mut found: Vec<SessionId> = places.iter().filter_map(of_it).collect();
-        found.sort_unstable();
-        found
     }
 
     /// Names a session that nobody has open. (The owner of an open one commits `Record::Info`.)

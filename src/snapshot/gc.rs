@@ -1,20 +1,22 @@
 //! Keeps the shadow repository small: marks what kept snapshots need, removes the other loose
 //! objects.
 //!
-//! Several processes may use one store; a collection takes a lock that only collections take, and
-//! spares objects that are younger than a day, because another process may be about to need them.
+//! Several processes may use one store; a collection takes a lock that only collections take, spares
+//! objects that are younger than a day, because another process may be about to need them, and what open
+//! processes hold (`held`). Folders of objects stay, empty or not: they are closed to others.
 //! Called by the owner and, without any worktree, by `dunlin gc`. Blocks.
 
 use std::collections::HashSet;
-use std::fs::{File, Metadata};
+use std::fs::Metadata;
 use std::os::unix::fs::MetadataExt as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::{Duration, SystemTime};
 
 use rustix::fs::FlockOperation;
 
+use super::held;
 use super::record::SnapshotError;
-use super::repo::Repo;
+use super::repo::{self, Repo};
 use super::tree::{DIR, Id, decode};
 use super::writelog;
 use crate::config::used::SnapshotSettings;
@@ -48,6 +50,8 @@ pub fn disk_use(store: &Path) -> u64 {
     };
     entries
         .flatten()
+        // the notes of those that are open come and go with them
+        .filter(|entry| entry.file_name() != "held")
         .map(|entry| match entry.metadata() {
             Ok(data) if data.is_dir() => disk_use(&entry.path()),
             Ok(data) => on_disk(&data),
@@ -65,50 +69,67 @@ fn age(data: &Metadata, now: SystemTime) -> Duration {
     now.duration_since(modified).unwrap_or_default()
 }
 
-/// Collects a store. `keep` names trees (or single blobs), the most valuable first: when what they
-/// need is larger than `settings.quota`, the last ones are dropped, and so are those that no
-/// process has seen for `settings.keep_days`. Objects of the user's own repository are never
-/// touched.
+/// What a collection must leave.
+#[derive(Debug, Clone, Copy)]
+pub struct Needed<'a> {
+    /// Trees (or single blobs), the most valuable first.
+    pub snapshots: &'a [SnapshotId],
+    /// False if more may be needed than is named, because a session could not be read whole: then all that
+    /// was made within `keep_days` counts as needed too, after what is named.
+    pub complete: bool,
+}
+
+impl<'a> Needed<'a> {
+    /// These and no others.
+    pub const fn only(snapshots: &'a [SnapshotId]) -> Self {
+        Self {
+            snapshots,
+            complete: true,
+        }
+    }
+}
+
+/// Collects a store. When what is needed is larger than `settings.quota`, the last ones named are
+/// dropped, and so are those that no process has seen for `settings.keep_days`. What open processes hold
+/// stays. Objects of the user's own repository are never touched.
 pub fn collect(
     store: &Path,
-    keep: &[SnapshotId],
+    needed: Needed<'_>,
     settings: &SnapshotSettings,
     now: SystemTime,
 ) -> Result<GcReport, SnapshotError> {
     if !is_store(store) {
         return Ok(GcReport::default());
     }
-    let lock = File::create(store.join("gc.lock")).map_err(|e| failed(store, e))?;
+    let lock = repo::private_file(&store.join("gc.lock")).map_err(|e| failed(store, e))?;
     if rustix::fs::flock(&lock, FlockOperation::NonBlockingLockExclusive).is_err() {
         return Ok(GcReport {
             skipped: true,
             ..GcReport::default()
         });
     }
-    let report = mark_and_sweep(store, keep, settings, now);
+    let done = mark_and_sweep(store, needed, settings, Sweep::new(now, true));
     writelog::collect(store, now);
     // said aloud: a child that is just being started holds a copy of the file for a moment
     rustix::fs::flock(&lock, FlockOperation::Unlock).ok();
-    report
+    let mut report = done?;
+    report.left = disk_use(store);
+    Ok(report)
 }
 
 /// What `collect` would do now, without doing it.
 pub fn survey(
     store: &Path,
-    keep: &[SnapshotId],
+    needed: Needed<'_>,
     settings: &SnapshotSettings,
     now: SystemTime,
 ) -> Result<GcReport, SnapshotError> {
     if !is_store(store) {
         return Ok(GcReport::default());
     }
-    let mut sweep = Sweep::new(now, false);
-    let marked = mark(&Repo::open(store, None)?, keep, settings, &mut sweep);
-    sweep
-        .all(&store.join("objects"), &marked)
-        .map_err(|e| failed(store, e))?;
-    sweep.report.left = disk_use(store).saturating_sub(sweep.report.freed);
-    Ok(sweep.report)
+    let mut report = mark_and_sweep(store, needed, settings, Sweep::new(now, false))?;
+    report.left = disk_use(store).saturating_sub(report.freed);
+    Ok(report)
 }
 
 fn is_store(folder: &Path) -> bool {
@@ -124,66 +145,101 @@ fn failed(store: &Path, cause: std::io::Error) -> SnapshotError {
 
 fn mark_and_sweep(
     store: &Path,
-    keep: &[SnapshotId],
+    needed: Needed<'_>,
     settings: &SnapshotSettings,
-    now: SystemTime,
+    mut sweep: Sweep,
 ) -> Result<GcReport, SnapshotError> {
     let repo = Repo::open(store, None)?;
-    let mut sweep = Sweep::new(now, true);
-    let marked = mark(&repo, keep, settings, &mut sweep);
-    sweep
-        .all(&repo.objects(), &marked)
-        .map_err(|e| failed(store, e))?;
-    sweep.report.left = disk_use(store);
-    Ok(sweep.report)
-}
-
-fn loose(objects: &Path, id: Id) -> PathBuf {
-    let hex = id.to_string();
-    let (dir, name) = hex.split_at(2);
-    objects.join(dir).join(name)
-}
-
-/// Everything that the kept snapshots need.
-fn mark(
-    repo: &Repo,
-    keep: &[SnapshotId],
-    settings: &SnapshotSettings,
-    sweep: &mut Sweep,
-) -> HashSet<Id> {
     let objects = repo.objects();
-    let limit = Duration::from_hours(24) * settings.keep_days.max(1);
-    let mut marked = HashSet::new();
-    let mut size = 0;
-    let mut over = false;
-    for snapshot in keep {
+    let mut mark = Mark {
+        repo: &repo,
+        quota: settings.quota,
+        limit: Duration::from_hours(24) * settings.keep_days.max(1),
+        now: sweep.now,
+        marked: HashSet::new(),
+        size: 0,
+        over: false,
+    };
+    for tree in held::trees(store, sweep.now, sweep.removes) {
+        mark.keep(tree, true);
+    }
+    let mut first = true;
+    for snapshot in needed.snapshots {
         let Some(root) = Id::from_hex(&snapshot.0) else {
             continue;
         };
-        let old = loose(&objects, root)
-            .metadata()
-            .is_ok_and(|data| age(&data, sweep.now) > limit);
-        if old || over {
+        // the newest stays, whatever it takes
+        if mark.is_too_old(root) || !mark.keep(root, first) {
             sweep.report.dropped.push(snapshot.clone());
-            continue;
+        } else {
+            first = false;
+        }
+    }
+    if !needed.complete {
+        for (_, id) in younger_than(&objects, mark.limit, sweep.now) {
+            mark.keep(id, false);
+        }
+    }
+    let marked = mark.marked;
+    sweep.all(&objects, &marked).map_err(|e| failed(store, e))?;
+    Ok(sweep.report)
+}
+
+/// Loose objects that are not older than `limit`, the youngest first.
+fn younger_than(objects: &Path, limit: Duration, now: SystemTime) -> Vec<(SystemTime, Id)> {
+    let fans = objects.read_dir().into_iter().flatten().flatten();
+    let files = fans.flat_map(|fan| fan.path().read_dir().into_iter().flatten().flatten());
+    let mut found: Vec<(SystemTime, Id)> = files
+        .filter_map(|object| {
+            let path = object.path();
+            let fan = path.parent()?.file_name()?.to_str()?;
+            let id = Id::from_hex(&format!("{fan}{}", object.file_name().to_str()?))?;
+            let data = object.metadata().ok()?;
+            (age(&data, now) <= limit).then_some((data.modified().ok()?, id))
+        })
+        .collect();
+    found.sort_unstable_by_key(|(at, _)| std::cmp::Reverse(*at));
+    found
+}
+
+/// Everything that the kept snapshots need.
+struct Mark<'a> {
+    repo: &'a Repo,
+    quota: u64,
+    /// What no process has seen for so long is not kept.
+    limit: Duration,
+    now: SystemTime,
+    marked: HashSet<Id>,
+    size: u64,
+    over: bool,
+}
+
+impl Mark<'_> {
+    fn is_too_old(&self, root: Id) -> bool {
+        let facts = self.repo.loose(root).metadata();
+        facts.is_ok_and(|data| age(&data, self.now) > self.limit)
+    }
+
+    /// Keeps a tree or blob with all below it if there is room, or `whatever` it takes; false if not.
+    fn keep(&mut self, root: Id, whatever: bool) -> bool {
+        if self.over && !whatever {
+            return false;
         }
         let mut new = Vec::new();
-        walk(repo, root, &marked, &mut new);
+        walk(self.repo, root, &self.marked, &mut new);
         let needs: u64 = new
             .iter()
-            .filter_map(|id| loose(&objects, *id).metadata().ok())
+            .filter_map(|id| self.repo.loose(*id).metadata().ok())
             .map(|data| on_disk(&data))
             .sum();
-        // the newest stays, whatever it takes
-        if size + needs > settings.quota && !marked.is_empty() {
-            over = true;
-            sweep.report.dropped.push(snapshot.clone());
-            continue;
+        if self.size + needs > self.quota && !whatever {
+            self.over = true;
+            return false;
         }
-        size += needs;
-        marked.extend(new);
+        self.size += needs;
+        self.marked.extend(new);
+        true
     }
-    marked
 }
 
 /// All objects below a tree that are not marked yet.
@@ -248,10 +304,6 @@ impl Sweep {
                 if !needed {
                     self.discard(&object.path(), &data);
                 }
-            }
-            if self.removes {
-                // goes only if it is empty
-                std::fs::remove_dir(entry.path()).ok();
             }
         }
         Ok(())

@@ -12,7 +12,7 @@ use std::time::{Duration, SystemTime};
 
 use tokio::sync::oneshot;
 
-use super::gc::{self, GcReport};
+use super::gc::{self, GcReport, Needed};
 use super::owner::Owner;
 use super::pass::Signs;
 use super::path;
@@ -249,18 +249,22 @@ impl Snapshots {
         self.ask(move |owner| owner.restore(&writes, dry_run)).await
     }
 
-    /// Removes what no snapshot of `keep` needs; see [`gc::collect`]. The newest snapshot of this
+    /// Removes what no snapshot of `needed` needs; see [`gc::collect`]. The newest snapshot of this
     /// handle is always kept.
     pub async fn gc(
         &self,
-        keep: &[SnapshotId],
+        needed: Needed<'_>,
         settings: SnapshotSettings,
     ) -> Result<GcReport, SnapshotError> {
-        let asked = keep.to_vec();
+        let (asked, complete) = (needed.snapshots.to_vec(), needed.complete);
         self.ask(move |owner| {
             let mut keep: Vec<SnapshotId> = owner.newest().into_iter().collect();
             keep.extend(asked);
-            gc::collect(owner.store(), &keep, &settings, SystemTime::now())
+            let needed = Needed {
+                snapshots: &keep,
+                complete,
+            };
+            gc::collect(owner.store(), needed, &settings, SystemTime::now())
         })
         .await
     }

@@ -17,6 +17,7 @@ mod disk;
 mod gc;
 mod handle;
 mod head;
+mod held;
 mod hunk;
 mod links;
 mod naming;
@@ -40,7 +41,7 @@ mod visit;
 mod watch;
 mod writelog;
 
-pub use gc::{GcReport, collect, disk_use, survey};
+pub use gc::{GcReport, Needed, collect, disk_use, survey};
 pub use handle::{Running, Snapshots};
 pub use record::{
     FileState, FileWrite, Hints, Restored, SnapshotError, SnapshotState, Step, Taken,

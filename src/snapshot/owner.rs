@@ -15,6 +15,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::aside::Aside;
+use super::held::Held;
 use super::pass::{How, Pass, Signs};
 use super::path;
 use super::place::{self, Place};
@@ -51,6 +52,8 @@ pub(super) struct Owner {
     signs: Arc<Signs>,
     /// The newest snapshot.
     tree: Option<Id>,
+    /// Tells collections of other processes so.
+    held: Option<Held>,
     /// When the newest look ended, in nanoseconds.
     looked: i64,
     /// The next look must trust nothing: the last one broke off.
@@ -127,6 +130,7 @@ impl Owner {
             given_root,
             signs,
             tree: None,
+            held: None,
             looked: 0,
             distrust: false,
             index_stat: None,
@@ -325,7 +329,7 @@ impl Owner {
         let own = !first && outcome.changes.len() <= OWN_LIMIT;
         let mut pins = Vec::new();
         let tree = self.worktree.dirs.write_trees(&self.repo, own, &mut pins)?;
-        self.tree = Some(tree);
+        self.hold(tree);
         remember(&mut self.looks, vec![(tree, outcome.look)]);
         self.notice_skipped(&outcome.skipped);
         if first {
@@ -353,6 +357,21 @@ impl Owner {
             .collect();
         changed.sort();
         Ok(changed)
+    }
+
+    /// A tree is the newest, and other processes' collections are told so.
+    fn hold(&mut self, tree: Id) {
+        if self.tree == Some(tree) {
+            return;
+        }
+        self.tree = Some(tree);
+        let told = match &mut self.held {
+            Some(held) => held.note(tree),
+            none => Held::begin(&self.store).and_then(|held| none.insert(held).note(tree)),
+        };
+        if let Err(error) = told {
+            tracing::warn!(%error, "other processes do not know which snapshot is in use");
+        }
     }
 
     /// Takes writes back.

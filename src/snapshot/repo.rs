@@ -6,9 +6,11 @@
 //! into the user's `.git`. `view` adds the user's objects and is only read. Called by the owner
 //! thread, because all of this blocks.
 
-use std::fs::File;
+use std::fs::{File, Permissions};
 use std::io::{Read as _, Write as _};
+use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
 
 use git2::{
     Config, ConfigLevel, DiffOptions, Index, MergeFileInput, MergeFileOptions, ObjectType, Odb,
@@ -18,10 +20,14 @@ use git2::{
 use super::record::SnapshotError;
 use super::seed::{Seed, SeedEntry};
 use super::tree::Id;
+use crate::config::private;
 use crate::protocol::{DiffLine, Hunk, LineKind};
 
 /// Files above this are streamed into the store instead of being read into memory.
 const STREAM_FROM: u64 = 16 << 20;
+
+/// Objects younger than this are young enough for every collection.
+const STALE_AFTER: Duration = Duration::from_hours(1);
 
 /// Name of the note that says where the user's objects are, for `gc` and for people with git.
 const USER_OBJECTS: &str = "user-objects";
@@ -97,10 +103,13 @@ impl Repo {
         };
         // several processes may start at once in a new project
         let lock = lock(store)?;
-        let own = match Repository::open_bare(store) {
-            Ok(own) => own,
-            Err(_) => init(store).map_err(failed)?,
+        let (own, new) = match Repository::open_bare(store) {
+            Ok(own) => (own, false),
+            Err(_) => (init(store).map_err(failed)?, true),
         };
+        if let Err(error) = close(store, new) {
+            tracing::warn!(%error, "parts of the snapshot store could not be closed to others");
+        }
         let view = Odb::new().map_err(failed)?;
         let objects = store.join("objects");
         view.add_disk_alternate(&objects.to_string_lossy())
@@ -201,12 +210,40 @@ impl Repo {
         if !own {
             let known = Oid::hash_object(kind, data).map_err(failed)?;
             if self.view.exists_ext(known, OdbLookupFlags::NO_REFRESH) {
+                self.freshen(id(known));
                 return Ok(id(known));
             }
         }
         // an object that is there already gets a new time stamp, which keeps it from being collected
         let odb = self.own.odb().map_err(failed)?;
-        odb.write(kind, data).map(id).map_err(failed)
+        let written = odb.write(kind, data).map(id).map_err(failed)?;
+        self.close(written);
+        Ok(written)
+    }
+
+    /// The file of an object of the shadow.
+    pub(super) fn loose(&self, wanted: Id) -> PathBuf {
+        loose(&self.objects(), wanted)
+    }
+
+    /// What is used again is young again: no collection takes it before its snapshot is written down.
+    fn freshen(&self, wanted: Id) {
+        let path = self.loose(wanted);
+        let at = path.metadata().and_then(|facts| facts.modified());
+        let old = at.is_ok_and(|at| at.elapsed().is_ok_and(|age| age > STALE_AFTER));
+        if old && let Err(error) = File::open(&path).and_then(|f| f.set_modified(SystemTime::now()))
+        {
+            tracing::warn!(%error, "an object of the snapshot store was not freshened");
+        }
+    }
+
+    /// libgit2 lets the user's group and everybody read an object.
+    fn close(&self, written: Id) {
+        // the folder is closed: this is the second lock
+        drop(std::fs::set_permissions(
+            self.loose(written),
+            Permissions::from_mode(0o400),
+        ));
     }
 
     /// Stores a file's content. Large files are streamed.
@@ -228,7 +265,10 @@ impl Repo {
         }
         writer.flush()?;
         let done = writer.finalize();
-        done.map(id).map_err(|e| failed(e.message().to_owned()))
+        let written = done.map(id).map_err(|e| failed(e.message().to_owned()))?;
+        self.freshen(written);
+        self.close(written);
+        Ok(written)
     }
 
     /// Copies an object into the shadow, so that the user's own gc cannot take it. One that is
@@ -243,6 +283,13 @@ impl Repo {
             None => Ok(()),
         }
     }
+}
+
+/// The file of an object below an `objects` folder.
+pub(super) fn loose(objects: &Path, id: Id) -> PathBuf {
+    let hex = id.to_string();
+    let (dir, name) = hex.split_at(2);
+    objects.join(dir).join(name)
 }
 
 /// The id of the tree without entries.
@@ -264,8 +311,8 @@ pub(super) fn blob_id(data: &[u8]) -> Result<Id, SnapshotError> {
 fn lock(store: &Path) -> Result<File, SnapshotError> {
     let failed =
         |e| SnapshotError::store(format!("Making the snapshot store {}", store.display()), e);
-    std::fs::create_dir_all(store).map_err(failed)?;
-    let lock = File::create(store.join("open.lock")).map_err(failed)?;
+    private::make_folder(store).map_err(failed)?;
+    let lock = private_file(&store.join("open.lock")).map_err(failed)?;
     rustix::fs::flock(&lock, rustix::fs::FlockOperation::LockExclusive)
         .map_err(|e| failed(e.into()))?;
     Ok(lock)
@@ -283,6 +330,40 @@ fn init(store: &Path) -> Result<Repository, git2::Error> {
     Repository::init_opts(store, &options)
 }
 
+/// Opens a small file of the store for writing, emptied.
+pub(super) fn private_file(path: &Path) -> std::io::Result<File> {
+    let mut options = File::options();
+    options.write(true).create(true).truncate(true).mode(0o600);
+    options.open(path)
+}
+
+/// What libgit2 makes is as open as the umask says. Its folders are closed, and those that objects come into
+/// are made beforehand. A store that is closed already has all that.
+fn close(store: &Path, new: bool) -> std::io::Result<()> {
+    if !private::close_folder(store) && !new {
+        return Ok(());
+    }
+    let objects = store.join("objects");
+    for fan in 0..=u8::MAX {
+        private::make_folder(&objects.join(format!("{fan:02x}")))?;
+    }
+    let mut todo = vec![store.to_owned()];
+    while let Some(folder) = todo.pop() {
+        private::close_folder(&folder);
+        for entry in folder.read_dir()?.flatten() {
+            let Ok(kind) = entry.file_type() else {
+                continue;
+            };
+            if kind.is_dir() {
+                todo.push(entry.path());
+            } else if kind.is_file() && folder.parent() != Some(&objects) {
+                std::fs::set_permissions(entry.path(), Permissions::from_mode(0o600))?;
+            }
+        }
+    }
+    Ok(())
+}
+
 fn note_user_objects(
     store: &Path,
     user_objects: Option<&Path>,
@@ -295,7 +376,8 @@ fn note_user_objects(
         return Ok(noted);
     };
     if noted.as_deref() != Some(now) && now.to_str().is_some() {
-        std::fs::write(&note, format!("{}\n", now.display()))
+        private_file(&note)
+            .and_then(|mut file| writeln!(file, "{}", now.display()))
             .map_err(|e| SnapshotError::store(format!("Writing {}", note.display()), e))?;
     }
     Ok(Some(now.to_owned()))

@@ -66,13 +66,13 @@ fn script(context: u64) -> Value {
 }
 
 /// A folder with a worktree, a script and a store.
-struct World {
+pub(super) struct World {
     root: tempfile::TempDir,
     strategy: &'static str,
 }
 
 impl World {
-    fn new(strategy: &'static str) -> Self {
+    pub(super) fn new(strategy: &'static str) -> Self {
         let root = tempfile::tempdir().expect("a folder");
         for folder in ["work", "data", "config"] {
             std::fs::create_dir(root.path().join(folder)).expect("a folder");
@@ -91,12 +91,12 @@ impl World {
         Self { root, strategy }
     }
 
-    fn path(&self, name: &str) -> std::path::PathBuf {
+    pub(super) fn path(&self, name: &str) -> std::path::PathBuf {
         let root = self.root.path().canonicalize().expect("a folder");
         root.join(name)
     }
 
-    fn ports(&self, outbox: link::Outbox, cut: Arc<Cut>) -> Ports {
+    pub(super) fn ports(&self, outbox: link::Outbox, cut: Arc<Cut>) -> Ports {
         let mut config = Config {
             model: Some(ModelRef {
                 provider: "scripted".to_owned(),

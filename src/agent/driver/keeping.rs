@@ -12,8 +12,8 @@ use crate::context::Conversation;
 use crate::protocol::{
     Event, Message, MessageId, NoticeLevel, Part, PartBody, SessionId, ToolState,
 };
-use crate::session::{Fork, Project, SessionStore, StoreError};
-use crate::snapshot::SnapshotError;
+use crate::session::{Fork, Project, SessionStore, SnapshotsInUse, StoreError};
+use crate::snapshot::{Needed, SnapshotError};
 
 /// How often the snapshot store is cleaned, and how long after the start.
 const COLLECT_EVERY: Duration = Duration::from_hours(24);
@@ -192,13 +192,24 @@ impl Agent {
         let snapshots = self.ports.snapshots.clone();
         let settings = self.ports.config.snapshot.clone();
         let blocking = self.ports.blocking.clone();
+        let back = self.active.back.clone();
         tokio::spawn(async move {
             tokio::time::sleep(COLLECT_AFTER).await;
-            // A session that cannot be read may need anything: then nothing goes.
-            let Ok(Ok(keep)) = blocking.run(move || project.snapshots_in_use()).await else {
-                return;
+            let used = match blocking.run(move || project.snapshots_in_use()).await {
+                Ok(Ok(used)) => used,
+                Ok(Err(error)) => return tracing::warn!(%error, "snapshots were not collected"),
+                Err(error) => return tracing::warn!(?error, "snapshots were not collected"),
             };
-            match snapshots.gc(&keep, settings).await {
+            if let Some(text) = unsure(&used) {
+                tracing::warn!("{text}");
+                let level = NoticeLevel::Warning;
+                drop(back.send(Back::Event(Event::Notice { level, text })));
+            }
+            let needed = Needed {
+                snapshots: &used.snapshots,
+                complete: used.unsure.is_empty(),
+            };
+            match snapshots.gc(needed, settings).await {
                 Ok(report) => tracing::info!(freed = report.freed, "snapshots were collected"),
                 Err(error) => tracing::warn!(%error, "snapshots were not collected"),
             }
@@ -240,6 +251,19 @@ impl Agent {
             }
         });
     }
+}
+
+/// What the user should know of sessions for whose sake snapshots stay longer.
+fn unsure(used: &SnapshotsInUse) -> Option<String> {
+    let first = used.unsure.first()?;
+    let more = match used.unsure.len() {
+        1 => String::new(),
+        n => format!(" ({} more like it)", n - 1),
+    };
+    Some(format!(
+        "Snapshots that no session names stay for `snapshot.keep_days`, because of a session that cannot be \
+         read whole: {first}{more}"
+    ))
 }
 
 /// The project that holds a session, this one first.

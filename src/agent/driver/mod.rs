@@ -201,11 +201,21 @@ impl Agent {
         self.end_tasks().await;
         self.wait_for_patches("Ctrl-C ends without that.").await;
         self.active.close().await;
+        self.tell_last_refusal();
         if !self.active.family.is_child() {
             self.ports.snapshots.close();
             self.close_tools().await;
         }
         self.ports.outbox.send([Event::Closed]);
+    }
+
+    /// What could not be kept at the very end is told as well.
+    fn tell_last_refusal(&mut self) {
+        while let Ok(back) = self.back.try_recv() {
+            if let Back::Input(refused @ Input::StoreFailed(_)) = back {
+                self.input(refused);
+            }
+        }
     }
 
     /// Waits until nothing that was started is left: processes are killed and subagents have written
@@ -323,6 +333,10 @@ impl Agent {
             }
             Streamed::End(stream, result) => {
                 self.flush();
+                // what was refused of the answer must be known before it is called whole
+                while let Ok(back) = self.back.try_recv() {
+                    self.came_back(back);
+                }
                 self.active.streams.remove(&stream);
                 let end = match &result {
                     Ok(()) => AnswerEnd::Ended,
@@ -370,3 +384,7 @@ mod cut_tests;
 #[cfg(test)]
 #[path = "limits_tests.rs"]
 mod limits_tests;
+#[cfg(test)]
+#[cfg(target_os = "linux")]
+#[path = "refused_tests.rs"]
+mod refused_tests;

@@ -10,6 +10,21 @@ use crate::protocol::{Event, Fault, PartBody, PartId};
 use crate::session::{AnswerEnd, Commit, Record, SummaryPatch, Sync};
 use crate::snapshot::Hints;
 
+/// Of a turn whose session could not be created nothing is kept, so only its end is told.
+fn told_unkept(records: &[Record], announce: Vec<Event>) -> Vec<Event> {
+    let said = |record: &Record| {
+        matches!(
+            record,
+            Record::Message(_) | Record::Part(_) | Record::Append { .. }
+        )
+    };
+    if records.iter().any(said) {
+        announce.into_iter().filter_map(Event::unkept).collect()
+    } else {
+        announce
+    }
+}
+
 impl Agent {
     /// Performs an effect; what is known at once comes back as an input.
     pub(super) fn perform(&mut self, effect: Effect) -> Option<Input> {
@@ -109,7 +124,7 @@ impl Agent {
             self.active.ensure_store(&self.ports).err()
         } else {
             // Nothing was said yet: facts such as the mode go along when the session is created.
-            self.ports.outbox.send(announce);
+            self.ports.outbox.send(told_unkept(&records, announce));
             return None;
         };
         if let Some(fault) = fault {

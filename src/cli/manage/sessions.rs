@@ -308,15 +308,24 @@ pub(super) fn gc(options: &Options, dry_run: bool) -> Outcome {
 }
 
 /// What no session needs any more goes from the snapshot store. A session that cannot be read may need
-/// anything, so then nothing goes.
+/// anything, so then only what is old or beyond the quota goes.
 fn collect_snapshots(ground: &Ground, project: &Project, dry_run: bool) -> Result<(), AppError> {
     let store = project.snapshot_dir();
-    let keep = match project.snapshots_in_use() {
-        Ok(keep) => keep,
+    let used = match project.snapshots_in_use() {
+        Ok(used) => used,
         Err(error) => {
             print(format_args!("! Snapshots were not collected. {error}"));
             return Ok(());
         }
+    };
+    for sentence in &used.unsure {
+        print(format_args!(
+            "! Snapshots younger than `snapshot.keep_days` stay. {sentence}"
+        ));
+    }
+    let needed = snapshot::Needed {
+        snapshots: &used.snapshots,
+        complete: used.unsure.is_empty(),
     };
     let now = std::time::SystemTime::now();
     let work = if dry_run {
@@ -324,7 +333,7 @@ fn collect_snapshots(ground: &Ground, project: &Project, dry_run: bool) -> Resul
     } else {
         snapshot::collect
     };
-    let done = work(&store, &keep, &ground.config.snapshot, now)
+    let done = work(&store, needed, &ground.config.snapshot, now)
         .map_err(|e| AppError::new(e.to_string(), ""))?;
     let (freed, left) = (bytes(done.freed), bytes(done.left));
     if done.skipped {

@@ -9,6 +9,7 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
+use crate::config::private;
 use crate::protocol::{Fault, FaultKind};
 
 /// What the file says, by provider id.
@@ -58,7 +59,7 @@ pub(super) fn read(config_dir: &Path) -> Result<Entries, Fault> {
 pub(super) fn write(config_dir: &Path, entries: &Entries) -> Result<(), Fault> {
     let path = super::file(config_dir);
     let failed = |error: &std::io::Error| trouble(&path, "written", &error.to_string());
-    std::fs::create_dir_all(config_dir).map_err(|e| failed(&e))?;
+    private::make_folder(config_dir).map_err(|e| failed(&e))?;
     let text = serde_json::to_string_pretty(entries)
         .map_err(|error| trouble(&path, "written", &error.to_string()))?;
     // Made with mode 0600, synced, then moved into place: never half a file, never readable.

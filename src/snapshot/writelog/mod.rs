@@ -22,6 +22,7 @@ use line::{COMMAND, LONGEST, Line, VERSION};
 
 use super::path;
 use super::record::FileState;
+use crate::config::private;
 
 /// Name of the folder, in the project's data folder.
 const FOLDER: &str = "writelog";
@@ -109,7 +110,7 @@ impl WriteLog {
     }
 
     fn create(&self, inner: &mut Inner) -> std::io::Result<()> {
-        std::fs::create_dir_all(&self.folder)?;
+        private::make_folder(&self.folder)?;
         let (pid, start) = process::own();
         for number in 0..1_000_u32 {
             let name = self.folder.join(format!("{pid}-{start}-{number}"));

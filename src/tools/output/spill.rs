@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 
 use super::Fitted;
 use super::cut::{Plan, at_char};
+use crate::config::private;
 use crate::protocol::OutputRef;
 
 /// Free space that saving an output leaves on the disk, in bytes.
@@ -346,7 +347,7 @@ fn create(dir: &Path, tool: &str) -> Result<Saved, String> {
     };
     let file = match open() {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-            std::fs::create_dir_all(dir).and_then(|()| open())
+            private::make_folder(dir).and_then(|()| open())
         }
         other => other,
     };

@@ -3,11 +3,13 @@
 //! `looping` asks on a thread of its own, because the clipboard's owner may take its time. Which
 //! programs are tried is decided by `ways`, from the environment alone, so that it can be tested.
 
-use std::io::Read as _;
+use std::io::{Read as _, Write as _};
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, SystemTime};
 
+use crate::config::private;
 use crate::protocol::mentions::media_type;
 use crate::tui::composer::attach::Picture;
 
@@ -155,6 +157,13 @@ fn is_picture(bytes: &[u8]) -> bool {
     infer::is_image(bytes)
 }
 
+fn write(folder: &Path, path: &Path, bytes: &[u8]) -> std::io::Result<()> {
+    private::make_folder(folder)?;
+    let mut options = std::fs::OpenOptions::new();
+    options.write(true).create(true).truncate(true).mode(0o600);
+    options.open(path)?.write_all(bytes)
+}
+
 /// Writes the picture where the agent finds it.
 fn keep(bytes: &[u8], folder: Option<&Path>) -> Result<Picture, String> {
     let folder = folder.ok_or("There is no folder to keep the picture in.")?;
@@ -162,7 +171,7 @@ fn keep(bytes: &[u8], folder: Option<&Path>) -> Result<Picture, String> {
     let kind = infer::get(bytes).map_or("png", |kind| kind.extension());
     let hash = blake3::hash(bytes).to_hex();
     let path = folder.join(format!("{hash:.16}.{kind}"));
-    let written = std::fs::create_dir_all(folder).and_then(|()| std::fs::write(&path, bytes));
+    let written = write(folder, &path, bytes);
     written.map_err(|error| {
         format!(
             "The picture could not be kept in {}: {error}.",

@@ -7,6 +7,7 @@
 use std::fs::File;
 use std::io;
 use std::os::fd::OwnedFd;
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -83,7 +84,9 @@ impl Guard {
         let before = termios::tcgetattr(io::stdin())?;
         let path = log.unwrap_or_else(|| Path::new("/dev/null"));
         // A log that cannot be opened must not keep the program from starting.
-        let log = File::options().append(true).create(true).open(path).ok();
+        let mut options = File::options();
+        let log = options.append(true).create(true).mode(0o600);
+        let log = log.open(path).ok();
         let inner = Inner {
             before,
             active: false,

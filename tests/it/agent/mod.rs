@@ -3,6 +3,7 @@
 
 mod attribution;
 mod budgets;
+mod clock;
 mod crash;
 mod crash_all;
 mod families;

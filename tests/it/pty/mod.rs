@@ -4,6 +4,7 @@
 
 mod branches;
 mod changes;
+mod idle;
 mod leave;
 mod long;
 mod outside;

@@ -23,6 +23,79 @@ fn journal_of(world: &World, id: SessionId) -> std::path::PathBuf {
     world.folder(id).join("journal")
 }
 
+/// Lets nobody write into a folder: by its modes, and where those do not count (root) by a mount. None where
+/// neither can be had.
+struct Sealed<'a>(&'a Path, bool);
+
+impl<'a> Sealed<'a> {
+    fn new(folder: &'a Path) -> Option<Self> {
+        if !rustix::process::geteuid().is_root() {
+            for entry in fs::read_dir(folder).expect("list").flatten() {
+                if entry.path().is_file() {
+                    let mode = fs::Permissions::from_mode(0o400);
+                    fs::set_permissions(entry.path(), mode).expect("chmod");
+                }
+            }
+            fs::set_permissions(folder, fs::Permissions::from_mode(0o500)).expect("chmod");
+            return Some(Self(folder, false));
+        }
+        let mount = |args: &[&str]| {
+            let mut command = std::process::Command::new("mount");
+            let ran = command.args(args).arg(folder).output();
+            ran.is_ok_and(|ran| ran.status.success())
+        };
+        let bound = mount(&["--bind", &folder.display().to_string()]);
+        let sealed = Self(folder, bound);
+        (bound && mount(&["-o", "remount,bind,ro"])).then_some(sealed)
+    }
+}
+
+impl Drop for Sealed<'_> {
+    fn drop(&mut self) {
+        if self.1 {
+            drop(
+                std::process::Command::new("umount")
+                    .arg("-l")
+                    .arg(self.0)
+                    .status(),
+            );
+        }
+    }
+}
+
+#[test]
+fn with_an_index_that_nobody_may_write_the_session_is_read_gone_on_with_and_told() {
+    let world = World::patient();
+    let id = session_id(1);
+    let commits = world.large_session(id);
+    let db = world.folder(id).join("db");
+    let Some(sealed) = Sealed::new(&db) else {
+        super::support::note("skipped: root writes everywhere, and nothing can be mounted here");
+        return;
+    };
+    let opened = world.project.open_session(id, Heard::new()).expect("open");
+    assert!(opened.writable);
+    assert_eq!(count(&opened.history), commits);
+    let said = opened.notices.concat();
+    assert!(
+        said.contains("index") && said.contains("othing is lost"),
+        "{said}"
+    );
+    opened.store.commit(commit(id, commits + 1));
+    let expected = Model::after(id, commits + 1);
+    assert!(
+        through_view(&opened) == expected,
+        "the index in use differs"
+    );
+    opened.store.close_blocking();
+    drop(sealed);
+    let history = world.project.open_session_all(id).expect("all");
+    assert_eq!(assert_sound(&history), commits + 1);
+    let again = world.project.open_session(id, Heard::new()).expect("open");
+    assert!(through_view(&again) == expected);
+    again.store.close_blocking();
+}
+
 #[test]
 fn a_flipped_bit_in_the_journal_costs_its_line_and_is_told() {
     let world = World::patient();

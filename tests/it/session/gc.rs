@@ -2,15 +2,16 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::time::SystemTime;
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
 
-use dunlin::session::{GcPolicy, GcReport};
+use dunlin::session::{FaultPoints, GcPolicy, GcReport};
 
 use crate::support::pty::until;
 
 use super::copies::search;
 use super::rich::{age, now, rich};
-use super::support::{Heard, World, assert_sound, commit, count, session_id};
+use super::support::{Heard, World, assert_sound, commit, count, info, session_id};
 
 const fn policy(now: i64, dry_run: bool) -> GcPolicy {
     GcPolicy {
@@ -321,4 +322,143 @@ fn a_session_is_packed_opened_gone_on_with_and_packed_again() {
     assert_eq!(done.archived, []);
     let history = world.project.open_session_all(id).expect("all");
     assert_eq!(assert_sound(&history), commits);
+}
+
+#[test]
+fn an_image_that_is_attached_again_while_a_clean_up_reads_journals_stays() {
+    let world = World::new();
+    let faults = Arc::new(FaultPoints::new(Duration::from_mins(3)));
+    let project = world.project.clone().with_faults(Arc::clone(&faults));
+    let blobs = world.project.blobs();
+    let unused = blobs.put(b"a picture").expect("put");
+    let other = blobs.put(b"another picture").expect("put");
+    for blob in [&unused, &other] {
+        age(&blobs.path(blob).expect("path"), 3);
+    }
+    world.session(session_id(1), 8);
+    let attached = blobs.clone();
+    faults.at_sweep(move || drop(attached.put(b"a picture").expect("put")));
+    let done = project.gc(&policy(now(), false)).expect("gc");
+    assert_eq!((done.blobs, done.problems), (1, Vec::new()));
+    assert_eq!(blobs.get(&unused).expect("there"), b"a picture");
+    assert!(blobs.get(&other).is_err(), "nobody wanted that one");
+}
+
+#[test]
+fn what_a_session_needs_that_counts_as_not_there_stays() {
+    let world = World::new();
+    let (parent, child) = (session_id(1), session_id(2));
+    world.session(parent, 8);
+    let mut facts = info(child, &world.worktree());
+    facts.parent = Some(parent);
+    let store = world.project.create(&facts, Heard::new()).expect("create");
+    let blobs = world.project.blobs();
+    let picture = blobs.put(b"a picture").expect("put");
+    let mut records = super::support::records(child, 1);
+    let snapshot = "1234567890123456789012345678901234567890";
+    let message = super::support::message(child, 1, dunlin::protocol::Role::Assistant).id;
+    let said = format!("it shows {}", picture.0);
+    for (k, body) in [
+        super::support::text(said),
+        dunlin::protocol::PartBody::StepStart {
+            snapshot: Some(dunlin::protocol::SnapshotId(snapshot.to_owned())),
+        },
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let part = super::support::part(child, message, k as u64 + 1, body);
+        records.push(dunlin::session::Record::Part(part));
+    }
+    store.commit(dunlin::session::Commit::written(records, Vec::new()));
+    store.close_blocking();
+    let opened = world.project.open_session(child, Heard::new());
+    let store = opened.expect("open").store;
+    age(&blobs.path(&picture).expect("path"), 3);
+    // its parent is being deleted; somebody who makes or deletes sessions keeps the left-overs from being removed
+    let sessions = world.project.folder().join("sessions");
+    fs::rename(
+        world.folder(parent),
+        sessions.join(format!("deleted-{parent}")),
+    )
+    .expect("doomed");
+    let at_work = fs::File::create(world.project.folder().join("staging.lock")).expect("lock");
+    rustix::fs::flock(&at_work, rustix::fs::FlockOperation::LockShared).expect("locked");
+    assert_eq!(world.project.list().expect("list"), []);
+    let done = world.project.gc(&policy(now(), false)).expect("gc");
+    assert_eq!(done.blobs, 0, "{done:?}");
+    assert_eq!(blobs.get(&picture).expect("there"), b"a picture");
+    let used = world.project.snapshots_in_use().expect("used");
+    assert!(used.snapshots.iter().any(|s| s.0 == snapshot), "{used:?}");
+    store.close_blocking();
+    // one that is just being made counts too
+    let staged = world
+        .project
+        .folder()
+        .join("staging")
+        .join(child.to_string());
+    fs::create_dir_all(&staged).expect("staging");
+    fs::rename(world.folder(child), staged.join(child.to_string())).expect("staged");
+    let done = world.project.gc(&policy(now(), false)).expect("gc");
+    assert_eq!(done.blobs, 0, "{done:?}");
+    let used = world.project.snapshots_in_use().expect("used");
+    assert!(used.snapshots.iter().any(|s| s.0 == snapshot), "{used:?}");
+    // without it the picture goes
+    fs::remove_dir_all(&staged).expect("gone");
+    let done = world.project.gc(&policy(now(), false)).expect("gc");
+    assert_eq!(done.blobs, 1, "{done:?}");
+}
+
+#[test]
+fn two_clean_ups_at_once_do_not_complain_of_each_other() {
+    let world = World::new();
+    for n in 1..=30 {
+        let id = session_id(n);
+        world.session(id, 1);
+        let out = world.folder(id).join("out");
+        fs::create_dir_all(&out).expect("out");
+        for k in 0..10 {
+            let path = out.join(k.to_string());
+            fs::write(&path, "x").expect("write");
+            age(&path, 30);
+        }
+    }
+    let due = policy(now(), false);
+    let reports: Vec<GcReport> = std::thread::scope(|scope| {
+        let both = [(); 2].map(|()| scope.spawn(|| world.project.gc(&due).expect("gc")));
+        both.map(|one| one.join().expect("ends")).into()
+    });
+    let removed: u64 = reports.iter().map(|report| report.outputs).sum();
+    assert_eq!(removed, 300, "{reports:?}");
+    assert!(reports.iter().all(|r| r.problems.is_empty()), "{reports:?}");
+}
+
+#[test]
+fn an_empty_session_that_somebody_opens_just_now_keeps_its_folder() {
+    let world = World::new();
+    let id = session_id(1);
+    // a session without a message, as a killed process leaves it
+    let store = world.start(id);
+    let folder = world.folder(id);
+    let left: Vec<_> = ["journal", "lock"]
+        .map(|name| (name, fs::read(folder.join(name)).expect("there")))
+        .into();
+    store.close_blocking();
+    fs::create_dir_all(&folder).expect("folder");
+    for (name, bytes) in left {
+        fs::write(folder.join(name), bytes).expect("left");
+    }
+    age(&folder.join("journal"), 3);
+    age(&folder, 3);
+    let opened = world.project.open_session(id, Heard::new()).expect("open");
+    age(&folder.join("journal"), 3);
+    age(&folder, 3);
+    let done = world.project.gc(&policy(now(), false)).expect("gc");
+    assert_eq!(done.leftovers, 0, "{done:?}");
+    opened.store.close_blocking();
+    age(&folder.join("journal"), 3);
+    age(&folder, 3);
+    let done = world.project.gc(&policy(now(), false)).expect("gc");
+    assert_eq!(done.leftovers, 1, "{done:?}");
+    assert!(!folder.exists());
 }

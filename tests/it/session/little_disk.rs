@@ -34,10 +34,37 @@ impl Drop for Mounted<'_> {
     }
 }
 
+/// Set in a process that may mount what it likes, as far as it sees.
+const INSIDE: &str = "DUNLIN_TEST_INSIDE";
+
+/// Whoever may not mount runs the test once more where everybody may; false where that cannot be had.
+fn ran_in_a_namespace() -> bool {
+    let unshare = |what: &mut Command| what.env(INSIDE, "1").status().is_ok_and(|s| s.success());
+    let thread = std::thread::current();
+    let Some(test) = thread.name().filter(|name| name.contains("little_disk")) else {
+        return false;
+    };
+    let may_mount = "mount -t tmpfs tmpfs /mnt";
+    if !unshare(Command::new("unshare").args(["-rm", "sh", "-c", may_mount])) {
+        return false;
+    }
+    let own = std::env::current_exe().expect("exe");
+    let done = unshare(
+        Command::new("unshare")
+            .arg("-rm")
+            .arg(own)
+            .args([test, "--exact"]),
+    );
+    assert!(done, "the test failed in a namespace of its own");
+    true
+}
+
 /// A project on a small disk of its own; none, and said, where none can be mounted.
 fn on_little_disk(home: &Path) -> Option<(Mounted<'_>, Project)> {
     let Some(disk) = Mounted::new(home) else {
-        note("skipped: a tmpfs cannot be mounted here");
+        if std::env::var_os(INSIDE).is_some() || !ran_in_a_namespace() {
+            note("skipped: a tmpfs cannot be mounted here");
+        }
         return None;
     };
     fs::create_dir_all(home.join("work")).expect("work");

@@ -9,6 +9,7 @@
 )]
 
 mod aside;
+mod held;
 mod limits;
 mod links;
 mod odd;

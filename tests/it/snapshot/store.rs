@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use dunlin::config::used::SnapshotSettings;
-use dunlin::snapshot::{Hints, collect, disk_use, survey};
+use dunlin::snapshot::{Hints, Needed, collect, disk_use, survey};
 
 use super::world::{World, contents};
 
@@ -68,7 +68,7 @@ fn nothing_in_the_users_git_folder_is_written() {
     world.restore(&writes, false);
     world.take(Hints::unknown());
     world
-        .wait(snapshots.gc(&[], SnapshotSettings::default()))
+        .wait(snapshots.gc(Needed::only(&[]), SnapshotSettings::default()))
         .unwrap();
     assert_eq!(listing(&git), before);
     assert!(world.read("l").is_none());
@@ -107,13 +107,13 @@ fn a_collection_keeps_what_is_named_and_frees_the_rest() {
     let store = world.store();
     let before = disk_use(&store);
     // objects younger than a day are spared, whoever names them
-    let young = collect(&store, &[], &settings, SystemTime::now()).unwrap();
+    let young = collect(&store, Needed::only(&[]), &settings, SystemTime::now()).unwrap();
     assert_eq!((young.removed, young.skipped), (0, false));
     let later = SystemTime::now() + Duration::from_hours(48);
     let kept = std::slice::from_ref(&keep);
-    let plan = survey(&store, kept, &settings, later).unwrap();
+    let plan = survey(&store, Needed::only(kept), &settings, later).unwrap();
     assert_eq!(disk_use(&store), before, "a survey touches nothing");
-    let report = collect(&store, kept, &settings, later).unwrap();
+    let report = collect(&store, Needed::only(kept), &settings, later).unwrap();
     assert_eq!((plan.removed, plan.freed), (report.removed, report.freed));
     assert!(
         report.removed > 5 && report.freed > 0 && report.dropped.is_empty(),
@@ -149,12 +149,69 @@ fn a_collection_drops_the_last_named_beyond_the_quota_and_the_old() {
         ..SnapshotSettings::default()
     };
     let later = SystemTime::now() + Duration::from_hours(48);
-    let report = collect(&world.store(), &trees, &settings, later).unwrap();
+    let report = collect(&world.store(), Needed::only(&trees), &settings, later).unwrap();
     assert_eq!(report.dropped, trees[2..], "two fit");
     assert!(report.left < 700_000, "{report:?}");
     let much_later = SystemTime::now() + Duration::from_hours(24 * 31);
-    let report = collect(&world.store(), &trees[..2], &settings, much_later).unwrap();
+    let report = collect(
+        &world.store(),
+        Needed::only(&trees[..2]),
+        &settings,
+        much_later,
+    )
+    .unwrap();
     assert_eq!(report.dropped, trees[..2], "too old");
+}
+
+#[test]
+fn while_a_session_cannot_be_read_what_is_old_or_beyond_the_quota_goes_all_the_same() {
+    let mut world = World::git();
+    let snapshots = world.open();
+    let mut trees = Vec::new();
+    for step in 0..4_u32 {
+        let line = |n: u32| format!("{}\n", (n + 1).wrapping_mul(2_654_435_761 ^ (step << 7)));
+        world.write("data", &(0..20_000).map(line).collect::<String>());
+        trees.push(world.after_command().tree);
+    }
+    snapshots.close();
+    let store = world.store();
+    let named = Needed {
+        snapshots: &trees[3..],
+        complete: false,
+    };
+    let settings = SnapshotSettings::default();
+    let days = |n: u64| SystemTime::now() + Duration::from_hours(24 * n);
+    let before = disk_use(&store);
+    let week = collect(&store, named, &settings, days(7)).unwrap();
+    assert_eq!(
+        (week.removed, week.left),
+        (0, before),
+        "it may need any of it"
+    );
+    // the youngest stay within the quota, the others go
+    let little = SnapshotSettings {
+        quota: before / 2,
+        ..SnapshotSettings::default()
+    };
+    let plan = survey(&store, named, &little, days(7)).unwrap();
+    let capped = collect(&store, named, &little, days(7)).unwrap();
+    assert_eq!((plan.removed, plan.freed), (capped.removed, capped.freed));
+    assert!(
+        capped.removed > 0 && capped.left < before * 2 / 3,
+        "{capped:?}"
+    );
+    assert_eq!(capped.dropped, [], "what is named comes first");
+    let snapshots = world.open();
+    let now = world.take(Hints::none()).tree;
+    assert!(world.wait(snapshots.diff(&trees[3], &now, 3)).is_ok());
+    assert!(world.wait(snapshots.diff(&trees[0], &now, 3)).is_err());
+    snapshots.close();
+    let nothing = Needed {
+        snapshots: &[],
+        complete: false,
+    };
+    let month = collect(&store, nothing, &settings, days(31)).unwrap();
+    assert!(month.removed > 0, "{month:?}");
 }
 
 #[test]
@@ -165,10 +222,16 @@ fn leftovers_of_a_dead_writer_are_removed() {
     let left = world.store().join("objects/tmp_object_git2_abc");
     fs::write(&left, "half").unwrap();
     let settings = SnapshotSettings::default();
-    collect(&world.store(), &[], &settings, SystemTime::now()).unwrap();
+    collect(
+        &world.store(),
+        Needed::only(&[]),
+        &settings,
+        SystemTime::now(),
+    )
+    .unwrap();
     assert!(left.exists(), "it may still be written");
     let later = SystemTime::now() + Duration::from_hours(2);
-    collect(&world.store(), &[], &settings, later).unwrap();
+    collect(&world.store(), Needed::only(&[]), &settings, later).unwrap();
     assert!(!left.exists());
 }
 
