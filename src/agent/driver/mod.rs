@@ -33,6 +33,9 @@ mod sessions;
 mod settling;
 mod spending;
 mod tapes;
+#[cfg(test)]
+#[path = "told_tests.rs"]
+mod told;
 mod tools;
 mod undo;
 mod watching;
