@@ -77,4 +77,8 @@ pub struct UndoFile {
     pub action: String,
     /// True if it is left alone because someone else changed it since.
     pub conflict: bool,
+    /// The command while which it changed, clipped: whoever worked on the file at that time, it looks like the
+    /// command's. None where a tool said itself that it wrote the file.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub during: Option<String>,
 }

@@ -48,6 +48,7 @@ impl Content {
             after,
             aside: true,
             unsure,
+            disputed: false,
         })
     }
 }

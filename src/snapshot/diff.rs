@@ -96,6 +96,7 @@ pub(super) fn hunk(
         after: change.after.map(Into::into),
         aside: false,
         unsure: false,
+        disputed: false,
     }))
 }
 

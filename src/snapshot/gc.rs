@@ -16,6 +16,7 @@ use rustix::fs::FlockOperation;
 use super::record::SnapshotError;
 use super::repo::Repo;
 use super::tree::{DIR, Id, decode};
+use super::writelog;
 use crate::config::used::SnapshotSettings;
 use crate::protocol::SnapshotId;
 
@@ -85,6 +86,7 @@ pub fn collect(
         });
     }
     let report = mark_and_sweep(store, keep, settings, now);
+    writelog::collect(store, now);
     // said aloud: a child that is just being started holds a copy of the file for a moment
     rustix::fs::flock(&lock, FlockOperation::Unlock).ok();
     report

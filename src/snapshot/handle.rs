@@ -5,19 +5,25 @@
 //! everything (`snapshot.verify_after`), then it is never woken again until somebody asks. It ends when the handle is closed
 //! or the last copy of it is dropped.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, TryRecvError, channel};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use tokio::sync::oneshot;
 
 use super::gc::{self, GcReport};
 use super::owner::Owner;
 use super::pass::Signs;
-use super::record::{FileWrite, Hints, Restored, SnapshotError, SnapshotState, Taken};
+use super::path;
+use super::record::{FileWrite, Hints, Restored, SnapshotError, SnapshotState, Step, Taken};
+use super::writelog::WriteLog;
 use crate::config::used::SnapshotSettings;
 use crate::protocol::{FileDiff, Hunk, PatchFile, SnapshotId};
+
+/// Another session that is finding out what its command wrote is waited for so long, and asked so often.
+const PATIENCE: Duration = Duration::from_secs(2);
+const AGAIN: Duration = Duration::from_millis(15);
 
 /// A piece of work; it answers by itself.
 type Job = Box<dyn FnOnce(&mut Owner) + Send>;
@@ -33,6 +39,11 @@ pub struct Snapshots {
 struct Shared {
     state: Mutex<SnapshotState>,
     signs: Arc<Signs>,
+    log: Arc<WriteLog>,
+    /// Names of the worktree's root.
+    roots: [PathBuf; 2],
+    /// Bytes of the largest file that is kept.
+    max_file: u64,
 }
 
 impl Shared {
@@ -68,16 +79,22 @@ impl Snapshots {
     ) -> Self {
         let (jobs, inbox) = channel();
         let signs = Arc::new(Signs::default());
+        let real = worktree.canonicalize().unwrap_or_else(|_| worktree.clone());
+        let log = Arc::new(WriteLog::new(&real, &store));
         let shared = Arc::new(Shared {
             state: Mutex::new(SnapshotState::Starting),
             signs: Arc::clone(&signs),
+            log: Arc::clone(&log),
+            roots: [real, worktree.clone()],
+            max_file: settings.max_file,
         });
         let theirs = Arc::clone(&shared);
         let started = std::thread::Builder::new()
             .name("snapshot".to_owned())
             .spawn(move || {
-                match Owner::start(worktree, store, home.as_deref(), settings, signs) {
+                match Owner::start(worktree, store, home.as_deref(), settings, (signs, log)) {
                     Ok(mut owner) => {
+                        theirs.log.begin();
                         theirs.set(SnapshotState::Ready);
                         serve(&mut owner, &inbox, &theirs.signs);
                         owner.finish();
@@ -187,8 +204,39 @@ impl Snapshots {
         to: &SnapshotId,
         until: Option<i64>,
     ) -> Result<Vec<FileWrite>, SnapshotError> {
-        let (from, to) = (from.clone(), to.clone());
-        self.ask(move |owner| owner.writes(&from, &to, until)).await
+        let step = Step {
+            until,
+            ..Step::default()
+        };
+        self.step_writes(from, to, &step).await
+    }
+
+    /// What a step wrote, without what is known to be another session's. Waits a moment for others that are
+    /// just finding out what theirs wrote.
+    pub async fn step_writes(
+        &self,
+        from: &SnapshotId,
+        to: &SnapshotId,
+        step: &Step,
+    ) -> Result<Vec<FileWrite>, SnapshotError> {
+        let begun = tokio::time::Instant::now();
+        loop {
+            let (from, to, step) = (from.clone(), to.clone(), step.clone());
+            let patience = begun.elapsed() < PATIENCE;
+            let asked = self.ask(move |owner| owner.step_writes((&from, &to), &step, patience));
+            if let Some(writes) = asked.await? {
+                return Ok(writes);
+            }
+            tokio::time::sleep(AGAIN).await;
+        }
+    }
+
+    /// Line counts of writes, file by file.
+    pub async fn count_writes(
+        &self,
+        writes: Vec<FileWrite>,
+    ) -> Result<Vec<PatchFile>, SnapshotError> {
+        self.ask(move |owner| owner.count_writes(&writes)).await
     }
 
     /// Takes writes back, given oldest first. What somebody else changed since is merged, or listed
@@ -222,6 +270,63 @@ impl Snapshots {
         self.ask(|owner| Ok(gc::disk_use(owner.store()))).await
     }
 
+    /// A tool of this step is about to bring a file from one content (with its permission bits) to another:
+    /// said to other sessions before it is done. The number is for `did_not_write`; none if the file is not
+    /// in the worktree or snapshots are off. Costs one small write and a copy of the contents, which are
+    /// stored by the owner thread.
+    pub fn about_to_write(
+        &self,
+        step: &str,
+        path: &Path,
+        before: Option<(&[u8], u32)>,
+        after: Option<&[u8]>,
+    ) -> Option<u64> {
+        if let SnapshotState::Off(_) = self.state() {
+            return None;
+        }
+        let roots = self.shared.roots.each_ref().map(PathBuf::as_path);
+        let path = path::relative(path, &roots).filter(|path| path::is_safe(path))?;
+        let id = self.shared.log.about_to_write(step, &path);
+        let bits = before.map(|(_, bits)| bits);
+        let before = before.map(|(data, _)| data.to_vec());
+        let after = after.map(<[u8]>::to_vec);
+        let (log, most) = (Arc::clone(&self.shared.log), self.shared.max_file);
+        let job: Job =
+            Box::new(
+                move |owner| match owner.keep_states((before, after), bits, most) {
+                    Ok((before, after)) => log.wrote(id, before, after),
+                    Err(error) => tracing::warn!(%error, "what a tool wrote is not known"),
+                },
+            );
+        self.jobs.send(job).ok();
+        Some(id)
+    }
+
+    /// That write was not made after all.
+    pub fn did_not_write(&self, id: u64) {
+        self.shared.log.did_not_write(id);
+    }
+
+    /// A command of this step starts: it may write anything until what is given back is dropped. `job`: it
+    /// goes on in the background when its call has ended.
+    pub fn command(&self, step: &str, command: &str, job: bool) -> Running {
+        let id = self.shared.log.command_begins(step, command, job);
+        Running {
+            log: Arc::clone(&self.shared.log),
+            id,
+        }
+    }
+
+    /// The process lives, and commands run.
+    pub fn touch(&self) {
+        self.shared.log.touch();
+    }
+
+    /// Nothing has changed since a step's commands began, so there is nothing to be said of them.
+    pub fn nothing_written(&self, step: &str) {
+        self.shared.log.settle_step(step);
+    }
+
     /// Ends the owner thread after the job it is at. What is asked later is refused.
     pub fn close(&self) {
         self.shared.signs.stop();
@@ -251,6 +356,19 @@ impl Snapshots {
             sent.map_err(|_inbox_gone| gone())?;
             wait.await.unwrap_or_else(|_| Err(gone()))
         }
+    }
+}
+
+/// A command that runs.
+#[derive(Debug)]
+pub struct Running {
+    log: Arc<WriteLog>,
+    id: u64,
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.log.command_ends(self.id);
     }
 }
 

@@ -3,7 +3,8 @@
 //! ```text
 //! agent ─▶ handle (async, never blocks) ─Job─▶ owner (one thread) ─┬▶ worktree: state, visit, watch, rules, seed
 //!                                                                  ├▶ repo: the only file that names git2
-//!                                                                  └▶ diff · undo (plan) · disk (apply) · gc
+//!                                                                  ├▶ diff · undo (plan) · disk (apply) · gc
+//!                                                                  └▶ writelog, share: whose change it is
 //! ```
 //!
 //! Snapshots are git trees in a shadow repository; the user's own `.git` is only ever read.
@@ -16,6 +17,7 @@ mod gc;
 mod handle;
 mod head;
 mod hunk;
+mod naming;
 mod noted;
 mod owner;
 mod pass;
@@ -26,6 +28,7 @@ mod repo;
 mod reported;
 mod rules;
 mod seed;
+mod share;
 mod stat;
 mod state;
 mod tracked;
@@ -33,8 +36,11 @@ mod tree;
 mod undo;
 mod visit;
 mod watch;
+mod writelog;
 
 pub use gc::{GcReport, collect, disk_use, survey};
-pub use handle::Snapshots;
-pub use record::{FileState, FileWrite, Hints, Restored, SnapshotError, SnapshotState, Taken};
+pub use handle::{Running, Snapshots};
+pub use record::{
+    FileState, FileWrite, Hints, Restored, SnapshotError, SnapshotState, Step, Taken,
+};
 pub use repo::make_repository;

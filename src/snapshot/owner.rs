@@ -4,14 +4,17 @@
 //! copies old contents into the shadow (`pins`), and sleeps when there is nothing left to do.
 
 mod answers;
+mod attribution;
+mod beside;
+mod court;
 mod skipped;
 
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant};
 
-use super::aside::{self, Aside};
+use super::aside::Aside;
 use super::pass::{How, Pass, Signs};
 use super::path;
 use super::place::{self, Place};
@@ -20,12 +23,14 @@ use super::repo::{self, Repo};
 use super::rules::OuterRules;
 use super::seed::Seed;
 use super::stat::stat_path;
-use super::state::{Node, Skip, Stat};
+use super::state::{Skip, Stat};
 use super::tree::{Blob, Change, Id};
 use super::undo;
 use super::visit::Worktree;
+use super::writelog::{WriteLog, now};
 use crate::config::used::SnapshotSettings;
 use crate::protocol::SnapshotId;
+use court::Look;
 
 /// Above this many changed files a snapshot relies on the user's objects instead of copying.
 const OWN_LIMIT: usize = 512;
@@ -61,6 +66,11 @@ pub(super) struct Owner {
     bits: HashMap<Vec<u8>, (Blob, u32)>,
     /// When files became what they were found to be (ctime, in nanoseconds).
     times: HashMap<(Vec<u8>, Blob), i64>,
+    /// When snapshots were taken, and when folders came to their places.
+    looks: HashMap<Id, Look>,
+    arrivals: HashMap<Vec<u8>, i64>,
+    /// What we and others say of our writes.
+    log: Arc<WriteLog>,
     /// Files that tools write and no snapshot holds.
     aside: Aside,
     /// Files that did not fit into the last snapshot.
@@ -72,11 +82,6 @@ pub(super) struct Owner {
     unverified: bool,
     /// How long the last look at everything took.
     full_took: Duration,
-}
-
-fn now() -> i64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH);
-    since.map_or(0, |d| i64::try_from(d.as_nanos()).unwrap_or(i64::MAX))
 }
 
 fn snapshot_id(id: Id) -> SnapshotId {
@@ -99,7 +104,7 @@ impl Owner {
         store: PathBuf,
         home: Option<&Path>,
         settings: SnapshotSettings,
-        signs: Arc<Signs>,
+        (signs, log): (Arc<Signs>, Arc<WriteLog>),
     ) -> Result<Self, String> {
         if !settings.enabled {
             return Err(
@@ -130,6 +135,9 @@ impl Owner {
             hidden: HashMap::new(),
             bits: HashMap::new(),
             times: HashMap::new(),
+            looks: HashMap::new(),
+            arrivals: HashMap::new(),
+            log,
             aside: Aside::default(),
             retry: Vec::new(),
             told: HashSet::new(),
@@ -260,36 +268,6 @@ impl Owner {
         })
     }
 
-    /// Of the paths that tools named, those that the snapshot leaves out.
-    fn look_aside(
-        &mut self,
-        named: &[Vec<u8>],
-        hints: &Hints,
-    ) -> Result<Vec<FileWrite>, SnapshotError> {
-        let dirs = &self.worktree.dirs;
-        let held = |path: &[u8]| {
-            let (dir, name) = dirs.walk(path);
-            matches!(dirs.get(dir, name), Some(Node::File(_)))
-        };
-        let until = hints.until.filter(|_| self.worktree.has_own_times());
-        let late = |path: &[u8]| {
-            let changed = self.worktree.stat_at(path).map(|stat| stat.ctime);
-            until.is_some_and(|until| changed.is_some_and(|at| at > until))
-        };
-        let look = aside::Look {
-            repo: &self.repo,
-            worktree: &self.place.worktree,
-            max_file: self.settings.max_file,
-            held: &held,
-            late: &late,
-        };
-        if hints.before {
-            self.aside.note(&look, named)?;
-            return Ok(Vec::new());
-        }
-        self.aside.written(&look, named)
-    }
-
     /// The user's index, if it changed: a command may have added a file that the rules exclude, or
     /// taken one out.
     fn read_changed_index(&mut self) -> Option<Seed> {
@@ -323,6 +301,7 @@ impl Owner {
             revealed: Vec::new(),
             hidden: Vec::new(),
             skipped: Vec::new(),
+            arrived: Vec::new(),
             too_large: false,
         };
         work(&mut self.worktree, &mut pass)?;
@@ -331,9 +310,11 @@ impl Owner {
             revealed: pass.revealed,
             hidden: pass.hidden,
             skipped: pass.skipped,
+            arrived: pass.arrived,
+            look: (begun, now()),
             too_large: pass.too_large,
         };
-        self.looked = now();
+        self.looked = outcome.look.1;
         Ok(outcome)
     }
 
@@ -343,6 +324,7 @@ impl Owner {
         let mut pins = Vec::new();
         let tree = self.worktree.dirs.write_trees(&self.repo, own, &mut pins)?;
         self.tree = Some(tree);
+        remember(&mut self.looks, vec![(tree, outcome.look)]);
         self.notice_skipped(&outcome.skipped);
         if first {
             return Ok(Vec::new());
@@ -362,6 +344,7 @@ impl Owner {
         self.pins.extend(pins);
         remember(&mut self.revealed, outcome.revealed);
         remember(&mut self.hidden, outcome.hidden);
+        remember(&mut self.arrivals, outcome.arrived);
         let mut changed: Vec<String> = net(outcome.changes)
             .iter()
             .map(|c| path::to_text(&c.path))
@@ -386,7 +369,7 @@ impl Owner {
             &self.repo,
             &self.place.worktree,
             plan,
-            safety.tree,
+            (safety.tree, &self.log),
         ))
     }
 
@@ -450,6 +433,8 @@ struct Outcome {
     revealed: Vec<(Vec<u8>, Blob)>,
     hidden: Vec<(Vec<u8>, Blob)>,
     skipped: Vec<(Vec<u8>, Skip)>,
+    arrived: Vec<(Vec<u8>, i64)>,
+    look: Look,
     too_large: bool,
 }
 

@@ -53,6 +53,8 @@ pub(super) struct Pass<'a> {
     pub(super) hidden: Vec<(Vec<u8>, Blob)>,
     /// Files left out, with the reason.
     pub(super) skipped: Vec<(Vec<u8>, Skip)>,
+    /// Folders that came to their place since the look before, with their ctime.
+    pub(super) arrived: Vec<(Vec<u8>, i64)>,
     /// The worktree turned out to be too large to be looked at as a whole.
     pub(super) too_large: bool,
 }

@@ -24,6 +24,22 @@ pub struct Hints {
     /// When the tools whose writes are looked for had ended, in nanoseconds since the epoch; none if that is
     /// not known. What changed later is somebody else's.
     pub until: Option<i64>,
+    /// The step that they belong to, as in `Step::name`; empty if nothing is to be found out about one.
+    pub step: String,
+}
+
+/// A step whose writes are to be found out.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Step {
+    /// The name that its tools' writes and commands were announced with; empty: whatever changed until
+    /// `until` is its own.
+    pub name: String,
+    /// Only tools ran that say what they write: nothing else is the step's.
+    pub told: bool,
+    /// When its calls had ended, in nanoseconds since the epoch; none if that is not known.
+    pub until: Option<i64>,
+    /// Its process died: what it announced is read from its log.
+    pub cut: bool,
 }
 
 /// A snapshot.
@@ -79,6 +95,9 @@ pub struct FileWrite {
     /// is not known, so an undo leaves the file alone and says so.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub unsure: bool,
+    /// With `unsure`: it may be another session's, which ran a command at the same time.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub disputed: bool,
 }
 
 impl FileWrite {
@@ -91,6 +110,7 @@ impl FileWrite {
             after: self.before,
             aside: self.aside,
             unsure: self.unsure,
+            disputed: self.disputed,
         }
     }
 }

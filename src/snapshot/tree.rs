@@ -165,6 +165,22 @@ fn decode_one(bytes: &[u8]) -> Option<(Item<'_>, &[u8])> {
 /// How trees are fetched.
 pub(super) type Read<'a> = dyn Fn(Id) -> Result<Vec<u8>, SnapshotError> + 'a;
 
+/// The file at a path of a tree; none if there is none.
+pub(super) fn find(root: Id, path: &[u8], read: &Read<'_>) -> Result<Option<Blob>, SnapshotError> {
+    let mut at = root;
+    let mut names = path.split(|byte| *byte == b'/').peekable();
+    while let Some(name) = names.next() {
+        let bytes = read(at)?;
+        let item = decode(&bytes).into_iter().find(|item| item.name == name);
+        match item {
+            Some(item) if item.mode == DIR && names.peek().is_some() => at = item.id,
+            item if names.peek().is_none() => return Ok(blob_of(item.as_ref())),
+            _ => return Ok(None),
+        }
+    }
+    Ok(None)
+}
+
 /// What differs between two trees, sorted by path. Equal subtrees cost nothing.
 pub(super) fn changes(from: Id, to: Id, read: &Read<'_>) -> Result<Vec<Change>, SnapshotError> {
     let mut out = Vec::new();

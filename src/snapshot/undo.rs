@@ -13,6 +13,7 @@ use super::path;
 use super::record::{FileWrite, Restored, SnapshotError};
 use super::repo::{self, Repo};
 use super::tree::{Blob, EXEC, LINK, PLAIN};
+use super::writelog::WriteLog;
 use crate::protocol::SnapshotId;
 use crate::protocol::event::UndoFile;
 
@@ -65,16 +66,18 @@ struct Spans {
     /// Permission bits before the first.
     bits: Option<u32>,
     aside: bool,
-    /// What was there before a write of which is not known what it left.
+    /// What was there before a write of which is not known what it left, and why it is not.
     unsure: Option<Was>,
 }
 
-/// What a file was; none if there was no such file.
+/// What a file was (none if there was no such file) before it is not known what.
 #[derive(Debug, Clone, Copy)]
-struct Was(Option<Blob>);
+struct Was(Option<Blob>, &'static str);
 
 /// What is said of a file that somebody wrote while it was still to be looked at.
 const UNSURE: &str = "changed right after the tool had ended";
+/// And of one that a command of another session may have written.
+const DISPUTED: &str = "another session ran a command at the same time";
 
 /// The writes per path.
 fn spans(writes: &[FileWrite]) -> Result<BTreeMap<Vec<u8>, Spans>, SnapshotError> {
@@ -90,7 +93,8 @@ fn spans(writes: &[FileWrite]) -> Result<BTreeMap<Vec<u8>, Spans>, SnapshotError
         }
         file.aside |= write.aside;
         if write.unsure {
-            file.unsure.get_or_insert(Was(before));
+            let why = if write.disputed { DISPUTED } else { UNSURE };
+            file.unsure.get_or_insert(Was(before, why));
             continue;
         }
         match file.all.last_mut() {
@@ -238,7 +242,7 @@ fn step(
     }
     step.verdict = if step.then == step.now {
         match file.unsure {
-            Some(Was(before)) if before != step.now => Verdict::Conflict(UNSURE.to_owned()),
+            Some(Was(before, why)) if before != step.now => Verdict::Conflict(why.to_owned()),
             _ => Verdict::Already,
         }
     } else if step.then.is_none() {
@@ -366,11 +370,17 @@ fn report(step: &Step) -> UndoFile {
         path: path::to_text(&step.path),
         action: action.to_owned(),
         conflict: matches!(step.verdict, Verdict::Conflict(_)),
+        during: None,
     }
 }
 
-/// Carries a plan out: removals first, so that folders and files can change places.
-pub(super) fn apply(repo: &Repo, worktree: &Path, plan: Plan, safety: SnapshotId) -> Restored {
+/// Carries a plan out: removals first, so that folders and files can change places. Other sessions are told before each file is touched, or they would take it for their commands' work.
+pub(super) fn apply(
+    repo: &Repo,
+    worktree: &Path,
+    plan: Plan,
+    (safety, log): (SnapshotId, &WriteLog),
+) -> Restored {
     let mut steps = plan.steps;
     let mut undone = Vec::new();
     let disks = Disks::open(worktree);
@@ -379,10 +389,15 @@ pub(super) fn apply(repo: &Repo, worktree: &Path, plan: Plan, safety: SnapshotId
             if !step.verdict.acts() || (step.verdict == Verdict::Remove) != removing {
                 continue;
             }
+            let told = log.about_to_write("", &step.path);
+            log.wrote(told, step.now.map(Into::into), step.then.map(Into::into));
             let done = match &disks {
                 Ok(disks) => carry_out(repo, disks.of(step.aside), step),
                 Err(e) => Err(e.to_string()),
             };
+            if done.is_err() {
+                log.did_not_write(told);
+            }
             match done {
                 Ok(bits) => undone.push(FileWrite {
                     path: path::to_text(&step.path),
@@ -390,6 +405,7 @@ pub(super) fn apply(repo: &Repo, worktree: &Path, plan: Plan, safety: SnapshotId
                     after: step.then.map(Into::into),
                     aside: step.aside,
                     unsure: false,
+                    disputed: false,
                 }),
                 Err(reason) => step.verdict = Verdict::Conflict(reason),
             }

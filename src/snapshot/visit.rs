@@ -157,6 +157,9 @@ impl Worktree {
             .map(|s| to_stat(&s))
             .unwrap_or_default();
         let replaced = self.dirs[id].stat.ino != stat.ino;
+        if replaced && pass.previous > 0 {
+            pass.arrived.push((path.to_vec(), stat.ctime));
+        }
         if replaced || how.rewatch || self.dirs[id].watch.is_none() {
             self.set_watch(id, path);
         }

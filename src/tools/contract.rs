@@ -3,7 +3,7 @@
 //! `agent::driver` calls `Tool::access` (judged by `permission`), then `Tool::run`. Every tool of this
 //! folder, MCP tools and test doubles implement `Tool`. No tool's own logic belongs here.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
@@ -156,6 +156,8 @@ pub struct ToolContext {
     pub ask: Option<Arc<dyn AskUser>>,
     /// Where images and documents are kept; none: they are referred to by path.
     pub blobs: Option<Arc<dyn BlobSink>>,
+    /// Who is told of writes before they are made; none: nobody keeps account.
+    pub writes: Option<Arc<dyn WriteSink>>,
 }
 
 impl ToolContext {
@@ -186,6 +188,7 @@ impl ToolContext {
             progress: Progress::new(ProgressUpdate::default()),
             ask: None,
             blobs: None,
+            writes: None,
         }
     }
 }
@@ -201,6 +204,25 @@ pub trait BlobSink: Send + Sync + std::fmt::Debug {
     /// Stores the bytes and says how to refer to them. May block for a disk write. An error is a
     /// sentence that the model reads.
     fn keep(&self, mime: &str, bytes: &[u8]) -> Result<FileSource, String>;
+}
+
+/// Keeps account of what tools do to files, so that other sessions do not take it for theirs. The snapshots
+/// stand behind it. Never fails and never waits for a disk.
+pub trait WriteSink: Send + Sync + std::fmt::Debug {
+    /// A file (resolved) is about to be brought from one content, with its permission bits, to another; none
+    /// stands for no file. The number is for `did_not_write`.
+    fn about_to_write(
+        &self,
+        path: &Path,
+        before: Option<(&[u8], u32)>,
+        after: Option<&[u8]>,
+    ) -> Option<u64>;
+
+    /// That write was not made after all.
+    fn did_not_write(&self, write: u64);
+
+    /// A command goes on in the background, until what is given back is dropped.
+    fn goes_on(&self, command: &str) -> Box<dyn std::any::Any + Send + Sync>;
 }
 
 /// A live update of a running call. Senders never wait: when the receiver is behind, the newest

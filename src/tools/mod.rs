@@ -13,6 +13,7 @@ pub(crate) mod file;
 pub mod media;
 pub mod output;
 pub mod patch;
+pub(crate) mod put;
 pub mod question;
 pub mod read;
 pub mod reads;
@@ -30,7 +31,7 @@ pub mod write;
 
 pub use contract::{
     Access, AskUser, BlobSink, Failure, Need, Outside, Progress, ProgressUpdate, Success, Tool,
-    ToolContext,
+    ToolContext, WriteSink,
 };
 pub use registry::{ToolSettings, by_name, offered, registry};
 

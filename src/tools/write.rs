@@ -13,8 +13,9 @@ use serde_json::{Value, json};
 use super::arguments::Form;
 use super::blocking::Blocking;
 use super::file::{self, Kind, Loaded};
+use super::put::put;
 use super::reads::Freshness;
-use super::text::{self, TextFile, main_line_end, save};
+use super::text::{self, TextFile, main_line_end};
 use super::{Access, Failure, Need, Success, Tool, ToolContext};
 
 /// What `write` takes.
@@ -150,8 +151,11 @@ fn write(content: &str, path: &Path, context: &ToolContext) -> Result<Success, S
         Kind::Missing => None,
         Kind::File(_) => Some(known(path, context)?),
     };
-    let (meta, before) = match existing {
-        Some(Loaded { bytes, meta }) => (Some(meta), Some(file::decode(bytes, path, context).ok())),
+    let (old, before) = match existing {
+        Some(Loaded { bytes, meta }) => {
+            let old = Some((bytes.clone(), meta));
+            (old, Some(file::decode(bytes, path, context).ok()))
+        }
         None => (None, None),
     };
     let text = before.as_ref().and_then(Option::as_ref);
@@ -162,13 +166,14 @@ fn write(content: &str, path: &Path, context: &ToolContext) -> Result<Success, S
             .map_err(|error| format!("{name} was not written. {error}"))?,
         None => after.clone().into_bytes(),
     };
-    let saved = save(path, &bytes, meta.as_ref())?;
+    let replaced = old.as_ref().map(|(bytes, meta)| (&**bytes, meta));
+    let saved = put(path, replaced, &bytes, context)?;
     context
         .reads
         .record(path, Some(&bytes), &saved, file::now());
     let title = context.workspace.display(path);
-    let old = text.map_or((None, ""), |file| (Some(title.as_str()), file.text()));
-    let diff = text::diff(old, (Some(&title), &after));
+    let shown = text.map_or((None, ""), |file| (Some(title.as_str()), file.text()));
+    let diff = text::diff(shown, (Some(&title), &after));
     let lines = after.lines().count();
     let output = match before {
         None => format!("Created {name} ({lines} lines)."),
@@ -182,7 +187,7 @@ fn write(content: &str, path: &Path, context: &ToolContext) -> Result<Success, S
     };
     let mut metadata = diff.metadata();
     metadata["path"] = json!(title);
-    metadata["created"] = json!(meta.is_none());
+    metadata["created"] = json!(old.is_none());
     Ok(Success {
         output,
         title,

@@ -47,6 +47,8 @@ pub(crate) struct Active {
     /// Calls that run since the last snapshot after a step, and when the last one ended (nanoseconds).
     pub(crate) calls: TaskTracker,
     pub(crate) ended: Arc<AtomicI64>,
+    /// Command lines of calls that may write anything, until they run.
+    pub(crate) commands: HashMap<PartId, String>,
     /// When the calls of steps had ended whose snapshot is there.
     pub(crate) ends: HashMap<crate::protocol::MessageId, Option<i64>>,
     /// Snapshots and differences under way.
@@ -203,6 +205,7 @@ impl Active {
             questions: HashMap::new(),
             calls: TaskTracker::new(),
             ended: Arc::default(),
+            commands: HashMap::new(),
             ends: HashMap::new(),
             pending: 0,
             undone: stored(&values, "undone"),

@@ -33,6 +33,7 @@ mod sessions;
 mod settling;
 mod spending;
 mod tapes;
+mod telling;
 #[cfg(test)]
 #[path = "told_tests.rs"]
 mod told;

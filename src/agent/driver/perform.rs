@@ -2,6 +2,7 @@
 
 use tokio::sync::oneshot;
 
+use super::telling::step_name;
 use super::{Agent, Back};
 use crate::agent::effect::{Durability, Effect};
 use crate::agent::input::{Input, SnapshotTag};
@@ -29,7 +30,11 @@ impl Agent {
                 self.end_tape(stream, AnswerEnd::Cut);
                 None
             }
-            Effect::Judge { part, tool, input } => Some(self.judge(part, &tool, &input)),
+            Effect::Judge { part, tool, input } => {
+                let judged = self.judge(part, &tool, &input);
+                self.note_command(part, &tool, &input, &judged);
+                Some(judged)
+            }
             Effect::Run { part, tool, input } => self.run_tool(part, &tool, input),
             Effect::CancelTools(parts) => {
                 for part in parts {
@@ -51,6 +56,10 @@ impl Agent {
                     full: false,
                     before: matches!(tag, SnapshotTag::BeforeWrite(_)),
                     until: None,
+                    step: match tag {
+                        SnapshotTag::End(message) => step_name(message),
+                        _ => String::new(),
+                    },
                 },
             ),
             Effect::Difference {

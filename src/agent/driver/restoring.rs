@@ -7,9 +7,11 @@ use std::time::Duration;
 use serde_json::Value;
 
 use super::Agent;
-use super::undo::{Way, first_line};
+use super::undo::{Way, writes_in};
+use crate::agent::subagent::TASK;
 use crate::agent::turn::unsettled_of;
 use crate::context::{Conversation, Entry};
+use crate::protocol::event::UndoFile;
 use crate::protocol::{
     Destination, Event, MessageId, NoticeLevel, Part, PartBody, SnapshotId, ToolState,
 };
@@ -17,6 +19,10 @@ use crate::snapshot::{FileWrite, Hints, Restored, SnapshotState};
 
 /// Files named where more are meant.
 const NAMED: usize = 5;
+/// Reasons that are named when files are left alone.
+const REASONS: usize = 4;
+/// Characters of a command that stands for what it did.
+const COMMAND: usize = 60;
 /// Restoring that takes longer is told.
 const TELL_AFTER: Duration = Duration::from_millis(700);
 
@@ -52,26 +58,55 @@ impl Agent {
         restored.map_err(|error| error.to_string())
     }
 
+    /// The files that are left alone, by reason.
     pub(super) fn tell_conflicts(&self, restored: &Restored) {
-        let conflicts: Vec<&str> = restored
-            .files
-            .iter()
-            .filter(|f| f.conflict)
-            .map(|f| f.path.as_str())
-            .collect();
-        if conflicts.is_empty() {
-            return;
+        let mut reasons: Vec<(&str, Vec<&str>)> = Vec::new();
+        for file in restored.files.iter().filter(|file| file.conflict) {
+            match reasons
+                .iter_mut()
+                .find(|(reason, _)| *reason == file.action)
+            {
+                Some((_, paths)) => paths.push(&file.path),
+                None => reasons.push((&file.action, vec![&file.path])),
+            }
         }
-        let shown = conflicts.iter().take(5).copied().collect::<Vec<_>>();
-        let more = match conflicts.len() - shown.len() {
-            0 => String::new(),
-            n => format!(" and {n} more"),
-        };
-        let text = format!(
-            "Left as they are, because they were changed since: {}{more}.",
-            shown.join(", ")
-        );
-        self.notice(NoticeLevel::Warning, &text);
+        let groups = reasons.iter().take(REASONS);
+        let groups =
+            groups.filter_map(|(reason, paths)| Some(format!("{} ({reason})", named(paths)?)));
+        let mut told = groups.collect::<Vec<_>>().join("; ");
+        let more: usize = reasons
+            .iter()
+            .skip(REASONS)
+            .map(|(_, paths)| paths.len())
+            .sum();
+        if more > 0 {
+            told = format!("{told}; and {more} more");
+        }
+        if !told.is_empty() {
+            let text = format!("Left as they are: {told}.");
+            self.notice(NoticeLevel::Warning, &text);
+        }
+    }
+
+    /// Marks the files that changed while a command ran: somebody else may have worked on them then, and only
+    /// the user can know.
+    pub(super) fn mark_commands(&self, from: Option<MessageId>, files: &mut [UndoFile]) {
+        let Some(from) = from else { return };
+        let entries = self.active.turn.conversation().entries();
+        for entry in entries.iter().filter(|e| e.message.id >= from) {
+            let Some(command) = command_of(entry) else {
+                continue;
+            };
+            let told: HashSet<&str> = entry.parts.iter().flat_map(written_paths).collect();
+            let writes = writes_in(&self.active.values, entry.message.id);
+            let changed: HashSet<&str> = writes.iter().map(|w| w.path.as_str()).collect();
+            let acts = |file: &&mut UndoFile| !file.conflict && file.action != "already there";
+            for file in files.iter_mut().filter(acts) {
+                if changed.contains(&*file.path) && !told.contains(&*file.path) {
+                    file.during = Some(command.clone());
+                }
+            }
+        }
     }
 
     pub(super) async fn preview_redo(&self, way: &Way, writes: Vec<FileWrite>) {
@@ -189,6 +224,25 @@ fn job_of(part: &Part) -> Option<String> {
     (tool.tool == "bash").then(|| job.to_owned())
 }
 
+/// The first line of the command that a step ran; of the first one, if it ran several.
+fn command_of(entry: &Entry) -> Option<String> {
+    let mut commands = entry.parts.iter().filter_map(|part| match &part.body {
+        PartBody::Tool(tool) if tool.tool == "bash" => {
+            let input = tool.state.input()?;
+            Some(input.get("command")?.as_str()?.to_owned())
+        }
+        PartBody::Tool(tool) if tool.tool == TASK || tool.tool.contains("__") => {
+            Some(tool.tool.clone())
+        }
+        _ => None,
+    });
+    let first = commands.next()?;
+    let line = first_line(first.trim());
+    let cut: String = line.chars().take(COMMAND).collect();
+    let whole = cut.len() == first.trim().len() && commands.next().is_none();
+    Some(if whole { cut } else { format!("{cut} …") })
+}
+
 /// The worktree at the end of a step.
 fn end_of(entry: &Entry) -> Option<SnapshotId> {
     entry.parts.iter().find_map(|part| match &part.body {
@@ -218,4 +272,8 @@ fn written_paths(part: &Part) -> Vec<&str> {
 
 fn path_of(facts: &Value) -> Option<&str> {
     facts.get("path")?.as_str()
+}
+
+pub(super) fn first_line(text: &str) -> String {
+    text.lines().next().unwrap_or_default().to_owned()
 }

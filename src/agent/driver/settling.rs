@@ -13,13 +13,14 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use tokio::time::Instant;
 use tokio_util::task::TaskTracker;
 
+use super::telling::step_name;
 use super::{Agent, Back, END_PATIENCE};
 use crate::agent::input::{Input, SnapshotTag};
 use crate::agent::turn::{UNSETTLED, Unsettled};
 use crate::context::Entry;
 use crate::protocol::{Event, FileStatus, MessageId, NoticeLevel, PartBody, PatchFile, SnapshotId};
 use crate::session::Record;
-use crate::snapshot::{FileWrite, Hints, SnapshotState, Snapshots};
+use crate::snapshot::{FileWrite, Hints, SnapshotState, Snapshots, Step};
 
 /// What the last step changed is waited for so long without a word.
 const QUIET: Duration = Duration::from_secs(1);
@@ -123,7 +124,13 @@ impl Agent {
                     .as_ref()
                     .is_none_or(|paths| paths.iter().any(|p| *p == root.join(path)))
             };
-            let found = difference(&snapshots, (&from, &to), until, own).await;
+            let step = Step {
+                name: step_name(message),
+                told: wrote.is_some(),
+                until,
+                cut: false,
+            };
+            let found = difference(&snapshots, (&from, &to), &step, own).await;
             if let Some((writes, files)) = found {
                 drop(back.send(Back::Writes(message, writes)));
                 drop(back.send(Back::Known(message)));
@@ -179,6 +186,8 @@ impl Agent {
             match record {
                 Record::Value { name, value } if name.starts_with(UNSETTLED) => {
                     if value.is_null() {
+                        let step = name.strip_prefix(UNSETTLED).unwrap_or_default();
+                        self.ports.snapshots.nothing_written(step);
                         self.active.values.remove(name);
                     } else {
                         self.active.values.insert(name.clone(), value.clone());
@@ -226,9 +235,15 @@ impl Agent {
                 let own = |path: &str| {
                     step.unknown || step.wrote.iter().any(|written| *written == root.join(path))
                 };
-                let from = step.from;
+                let from = step.from.clone();
+                let cut = Step {
+                    name: step_name(message),
+                    told: !step.unknown,
+                    until: Some(until),
+                    cut: true,
+                };
                 let found = match taking.await {
-                    Ok(now) => difference(&snapshots, (&from, &now.tree), Some(until), own)
+                    Ok(now) => difference(&snapshots, (&from, &now.tree), &cut, own)
                         .await
                         .map(|found| (found, now.tree)),
                     Err(error) => {
@@ -269,10 +284,10 @@ fn ended(entry: &Entry) -> Option<i64> {
 async fn difference(
     snapshots: &Snapshots,
     (from, to): (&SnapshotId, &SnapshotId),
-    until: Option<i64>,
+    step: &Step,
     own: impl Fn(&str) -> bool,
 ) -> Option<(Vec<FileWrite>, Vec<PatchFile>)> {
-    let mut writes = match snapshots.writes_until(from, to, until).await {
+    let mut writes = match snapshots.step_writes(from, to, step).await {
         Ok(writes) => writes,
         Err(error) => {
             tracing::warn!(%error, "what the step wrote is not known: it cannot be undone");
@@ -280,19 +295,17 @@ async fn difference(
         }
     };
     writes.retain(|w| own(&w.path));
-    let sure: std::collections::HashSet<&str> = writes
-        .iter()
-        .filter(|w| !w.unsure)
-        .map(|w| w.path.as_str())
-        .collect();
+    // what no snapshot holds no diff shows
+    let sure = writes.iter().filter(|w| !w.unsure && !w.aside);
+    let sure: Vec<FileWrite> = sure.cloned().collect();
     if sure.is_empty() {
         return Some((writes, Vec::new()));
     }
-    let mut files = snapshots.counts(from, to).await.unwrap_or_else(|error| {
+    let counted = snapshots.count_writes(sure.clone()).await;
+    let files = counted.unwrap_or_else(|error| {
         tracing::warn!(%error, "no line counts");
-        writes.iter().map(uncounted).collect()
+        sure.iter().map(uncounted).collect()
     });
-    files.retain(|f| sure.contains(f.path.as_str()));
     Some((writes, files))
 }
 

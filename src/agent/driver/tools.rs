@@ -15,6 +15,7 @@ use super::{Agent, Back};
 use crate::agent::input::Input;
 use crate::protocol::{BlobRef, FileSource, PartId};
 use crate::session::{Blobs, SessionStore};
+use crate::snapshot::Snapshots;
 use crate::tools::blocking::Blocking;
 use crate::tools::output::OutputStore;
 use crate::tools::{BlobSink, Failure, ProgressUpdate, Tool, ToolContext};
@@ -52,6 +53,9 @@ impl Agent {
         if let Some(store) = self.active.writer() {
             context.blobs = Some(Arc::new(Keep(store.blobs())));
         }
+        if let Some(told) = self.told(part) {
+            context.writes = Some(Arc::new(told));
+        }
         context
     }
 
@@ -72,11 +76,14 @@ impl Agent {
         tokio::spawn(forward(part, updates, Arc::clone(&output), back.clone()));
         let (runs, ended) = (self.active.calls.token(), Arc::clone(&self.active.ended));
         let store = self.active.writer().cloned();
+        let told = self.tell_command(part);
+        let snapshots = told.as_ref().map(|_| self.ports.snapshots.clone());
         let blocking = self.ports.blocking.clone();
         self.tasks.spawn(async move {
             // A panic in a tool is that call's failure and nobody else's.
             let mut running = tokio::spawn(tool.run(input, context));
-            let result = alive(&mut running, store, &blocking).await;
+            let result = alive(&mut running, (store, snapshots), &blocking).await;
+            drop(told);
             ended.fetch_max(clock(), Ordering::SeqCst);
             drop(runs);
             let mut result = match result {
@@ -97,13 +104,16 @@ impl Agent {
 /// until when what the command wrote was the command's.
 async fn alive<T>(
     running: &mut JoinHandle<T>,
-    store: Option<SessionStore>,
+    (store, snapshots): (Option<SessionStore>, Option<Snapshots>),
     blocking: &Blocking,
 ) -> Result<T, JoinError> {
     loop {
         match tokio::time::timeout(ALIVE_EVERY, &mut *running).await {
             Ok(ended) => return ended,
             Err(_still) => {
+                if let Some(snapshots) = &snapshots {
+                    snapshots.touch();
+                }
                 if let Some(store) = store.clone() {
                     let blocking = blocking.clone();
                     tokio::spawn(async move { blocking.run(move || store.touch()).await });

@@ -12,6 +12,7 @@ use serde_json::Value;
 
 use super::Agent;
 use super::branch::{self, Parents, Tip};
+use super::restoring::first_line;
 use crate::agent::turn::unsettled_of;
 use crate::context::{Conversation, Entry};
 use crate::protocol::{Destination, Event, Message, MessageId, NoticeLevel, Part};
@@ -211,11 +212,13 @@ impl Agent {
             } else {
                 None
             };
+            let mut files = restored.files;
+            self.mark_commands(way.leaves, &mut files);
             let preview = Event::UndoPreview {
                 note,
                 to: journey.destination,
                 prompt,
-                files: restored.files,
+                files,
             };
             self.active.announce(&self.ports, vec![preview]);
             return;
@@ -491,10 +494,6 @@ fn writes_of(message: MessageId) -> String {
     format!("writes/{message}")
 }
 
-fn writes_in(values: &BTreeMap<String, Value>, message: MessageId) -> Vec<FileWrite> {
+pub(super) fn writes_in(values: &BTreeMap<String, Value>, message: MessageId) -> Vec<FileWrite> {
     super::active::stored(values, &writes_of(message))
-}
-
-pub(super) fn first_line(text: &str) -> String {
-    text.lines().next().unwrap_or_default().to_owned()
 }

@@ -2,12 +2,14 @@
 //!
 //! Reads the store and what the owner remembers; takes no snapshot and touches no file.
 
+use std::collections::BTreeMap;
+
 use super::super::record::{FileWrite, SnapshotError};
 use super::super::state::{FileNode, Node};
 use super::super::tree::{self, Blob, Change, Id};
 use super::super::{diff, head, path};
 use super::{Owner, snapshot_id, tree_id};
-use crate::protocol::{FileDiff, Hunk, PatchFile, SnapshotId};
+use crate::protocol::{FileDiff, FileStatus, Hunk, PatchFile, SnapshotId};
 
 impl Owner {
     /// What differs between two snapshots.
@@ -81,54 +83,57 @@ impl Owner {
         Ok(head::tree(git, &self.repo)?.map(snapshot_id))
     }
 
-    /// What an interval wrote. Files that only came into view or went out of it are left out; of those that
-    /// were changed after `until` it is not known what the interval left.
-    pub(in crate::snapshot) fn writes(
+    /// What differs between two snapshots without the files that only came into view or went out of it.
+    pub(super) fn written(
         &self,
         from: &SnapshotId,
         to: &SnapshotId,
-        until: Option<i64>,
-    ) -> Result<Vec<FileWrite>, SnapshotError> {
-        let until = until.filter(|_| self.worktree.has_own_times());
-        let changes = self.changes(from, to)?;
-        let written = changes.into_iter().filter(|c| match (c.before, c.after) {
+    ) -> Result<Vec<Change>, SnapshotError> {
+        let mut changes = self.changes(from, to)?;
+        changes.retain(|c| match (c.before, c.after) {
             (None, Some(after)) => self.revealed.get(&c.path) != Some(&after),
             (Some(before), None) => self.hidden.get(&c.path) != Some(&before),
             _ => true,
         });
-        Ok(written
-            .map(|c| FileWrite {
-                unsure: until.is_some_and(|until| self.changed_after(&c, until)),
-                path: path::to_text(&c.path),
-                before: c
-                    .before
-                    .map(|blob| blob.with_bits(self.bits_before(&c.path, blob))),
-                after: c
-                    .after
-                    .map(|blob| blob.with_bits(self.bits_now(&c.path, blob))),
-                aside: false,
-            })
-            .collect())
+        Ok(changes)
     }
 
-    /// True if the file became what it is after this moment. When a file went away is not known.
-    fn changed_after(&self, change: &Change, moment: i64) -> bool {
-        let Some(after) = change.after else {
-            return false;
-        };
+    /// Line counts of writes, one for each file, in the order of their paths.
+    pub(in crate::snapshot) fn count_writes(
+        &self,
+        writes: &[FileWrite],
+    ) -> Result<Vec<PatchFile>, SnapshotError> {
+        let mut files: BTreeMap<&str, Vec<PatchFile>> = BTreeMap::new();
+        for write in writes {
+            self.signs.beat();
+            let blob = |state: &Option<_>| state.as_ref().map(Blob::try_from).transpose();
+            let change = Change {
+                path: path::from_text(&write.path).unwrap_or_default(),
+                before: blob(&write.before)?,
+                after: blob(&write.after)?,
+                bits: None,
+            };
+            let count = diff::count(&self.repo, &change)?;
+            files.entry(&write.path).or_default().push(count);
+        }
+        Ok(files.into_values().filter_map(summed).collect())
+    }
+
+    /// When the file became what it is; none for one that is gone, or if it is not known.
+    pub(super) fn changed_at(&self, change: &Change) -> Option<i64> {
+        let after = change.after?;
         let noted = self.times.get(&(change.path.clone(), after)).copied();
-        let at = noted.or_else(|| self.known(&change.path, after).map(|file| file.stat.ctime));
-        at.is_some_and(|at| at > moment)
+        noted.or_else(|| self.known(&change.path, after).map(|file| file.stat.ctime))
     }
 
     /// Permission bits of a file that was there before the last looks.
-    fn bits_before(&self, path: &[u8], blob: Blob) -> Option<u32> {
+    pub(super) fn bits_before(&self, path: &[u8], blob: Blob) -> Option<u32> {
         let (known, bits) = self.bits.get(path)?;
         (*known == blob).then_some(*bits)
     }
 
     /// Permission bits of a file as the newest snapshot has it.
-    fn bits_now(&self, path: &[u8], blob: Blob) -> Option<u32> {
+    pub(super) fn bits_now(&self, path: &[u8], blob: Blob) -> Option<u32> {
         self.known(path, blob).map(|file| file.stat.bits())
     }
 
@@ -140,4 +145,22 @@ impl Owner {
             _ => None,
         }
     }
+}
+
+/// Several parts of one file's change as one.
+fn summed(parts: Vec<PatchFile>) -> Option<PatchFile> {
+    let first = parts.first()?.status;
+    let last = parts.last()?.status;
+    let mut all = parts.into_iter();
+    let mut sum = all.next()?;
+    for part in all {
+        sum.added += part.added;
+        sum.removed += part.removed;
+    }
+    sum.status = match (first, last) {
+        (FileStatus::Added, FileStatus::Deleted) => FileStatus::Modified,
+        (FileStatus::Added, _) => FileStatus::Added,
+        (_, last) => last,
+    };
+    Some(sum)
 }

@@ -66,6 +66,8 @@ pub(super) struct Running {
     pub pipe: pipe::Receiver,
     pub spill: Arc<Mutex<Spill>>,
     pub blocking: Blocking,
+    /// While it is held, others know that the command goes on in the background.
+    pub told: Option<Box<dyn std::any::Any + Send + Sync>>,
 }
 
 /// Locks a spill; a panic while it was written leaves at worst a shorter output.

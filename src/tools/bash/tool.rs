@@ -187,6 +187,11 @@ fn folder(input: &Input, context: &ToolContext) -> Result<PathBuf, String> {
     }
 }
 
+/// Says that a command outlives its call, until what is given back is dropped.
+fn goes_on(context: &ToolContext, command: &str) -> Option<Box<dyn std::any::Any + Send + Sync>> {
+    context.writes.as_ref().map(|sink| sink.goes_on(command))
+}
+
 impl Parts {
     async fn run(&self, input: Input, context: ToolContext) -> Result<Success, Failure> {
         let cwd = folder(&input, &context)?;
@@ -246,6 +251,7 @@ impl Parts {
             pipe,
             spill: Arc::new(Mutex::new(context.output.spill("bash"))),
             blocking: self.blocking.clone(),
+            told: None,
         })
     }
 
@@ -286,6 +292,7 @@ impl Parts {
         facts.timeout = (end.how == Ended::TimedOut).then_some(timeout);
         if end.left && end.how == Ended::Exited && running.group.is_alive() && self.jobs.has_room()
         {
+            running.told = goes_on(context, &input.command);
             let job = self
                 .jobs
                 .adopt(context.session, input.command.clone(), running);
@@ -310,8 +317,14 @@ impl Parts {
             .unwrap_or_default()
     }
 
-    async fn background(&self, input: Input, context: &ToolContext, running: Running) -> Success {
+    async fn background(
+        &self,
+        input: Input,
+        context: &ToolContext,
+        mut running: Running,
+    ) -> Success {
         let title = title(&input.command);
+        running.told = goes_on(context, &input.command);
         let job = self.jobs.adopt(context.session, input.command, running);
         let mut states = job.watch();
         let settled = states.wait_for(|state| state.ended.is_some());

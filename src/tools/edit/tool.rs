@@ -12,8 +12,9 @@ use super::apply::{EditPlan, plan_edit};
 use crate::tools::arguments::Form;
 use crate::tools::blocking::Blocking;
 use crate::tools::file::{self, Kind, Loaded};
+use crate::tools::put::put;
 use crate::tools::reads::Freshness;
-use crate::tools::text::{self, Diff, TextFile, save};
+use crate::tools::text::{self, Diff, TextFile};
 use crate::tools::{Access, Failure, Need, Success, Tool, ToolContext};
 
 /// What `edit` takes.
@@ -198,7 +199,7 @@ fn edit(input: &Input, path: &Path, context: &ToolContext) -> Result<Success, St
     let before = file::decode(bytes, path, context)?;
     let (after, plan) =
         change(&before, input).map_err(|error| format!("{name} was not changed. {error}"))?;
-    let saved = save(path, &after, Some(&meta))?;
+    let saved = put(path, Some((before.bytes(), &meta)), &after, context)?;
     context
         .reads
         .record(path, Some(&after), &saved, file::now());

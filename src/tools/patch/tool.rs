@@ -12,7 +12,8 @@ use super::parse::{Operation, parse_patch};
 use crate::tools::arguments::Form;
 use crate::tools::blocking::Blocking;
 use crate::tools::file::{self, Kind};
-use crate::tools::text::{self, Diff, TextFile, save};
+use crate::tools::put::{put, remove};
+use crate::tools::text::{self, Diff, TextFile};
 use crate::tools::{Access, Failure, Need, Success, Tool, ToolContext};
 
 /// What `apply_patch` takes.
@@ -249,12 +250,12 @@ fn commit(change: &Change, context: &ToolContext) -> Result<(), String> {
     if now != change.before {
         return Err(format!("{name} changed while the patch was applied."));
     }
+    let replaced = change.before.as_deref().zip(meta.as_ref());
     if let Some(bytes) = &change.after {
-        let saved = save(path, bytes, meta.as_ref())?;
+        let saved = put(path, replaced, bytes, context)?;
         context.reads.record(path, Some(bytes), &saved, file::now());
     } else {
-        std::fs::remove_file(path)
-            .map_err(|error| format!("{name} could not be deleted: {error}."))?;
+        remove(path, replaced, context)?;
         context.reads.forget(path);
     }
     Ok(())

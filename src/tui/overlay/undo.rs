@@ -11,7 +11,7 @@ use crate::tui::keymap::{Action, Context, Keymap};
 use crate::tui::state::State;
 use crate::tui::text::width::columns;
 use crate::tui::text::wrap::broken;
-use crate::tui::view::row::Row;
+use crate::tui::view::row::{Row, fit};
 
 /// The preview.
 #[derive(Debug, Clone)]
@@ -133,7 +133,7 @@ impl UndoView {
                 .gap(1)
                 .text(&file.path, theme.default());
             rows.push(row.to(does_at).text(
-                &coming(&file.action),
+                &with_command(coming(&file.action), file.during.as_deref()),
                 if file.conflict { style } else { theme.dim() },
             ));
         }
@@ -145,6 +145,23 @@ impl UndoView {
         footer(state, &hints, Action::ListClose).draw(frame.footer, buf);
         None
     }
+}
+
+/// Columns of a command beside a file.
+const COMMAND: usize = 24;
+
+/// What happens, and the command while which the file changed: it may have been somebody else who changed it.
+pub(crate) fn with_command(action: String, during: Option<&str>) -> String {
+    let Some(command) = during else {
+        return action;
+    };
+    let shown = fit(command, COMMAND).trim_end();
+    let mark = if shown.len() < command.len() {
+        "…"
+    } else {
+        ""
+    };
+    format!("{action} · while \"{shown}{mark}\" ran")
 }
 
 /// What is going to happen to a file: the agent names it as if it were done.

@@ -11,6 +11,7 @@ use crate::protocol::{
     PartId, Role, SessionSummary, ToolState, TurnEnd,
 };
 use crate::tui::command;
+use crate::tui::overlay::undo::with_command;
 use crate::tui::term::sanitise::Safe;
 
 /// Lines of a failed command's end that are told.
@@ -245,7 +246,10 @@ pub(super) fn preview(to: Destination, prompt: &str, files: &[UndoFile]) -> Vec<
         Destination::Before { .. } => "Go back to before",
         Destination::Branch { .. } => "Switch to the branch that ends with",
     };
-    let files = files.iter().map(|f| format!("  {}: {}", f.path, f.action));
+    let files = files.iter().map(|f| {
+        let action = with_command(f.action.clone(), f.during.as_deref());
+        format!("  {}: {action}", f.path)
+    });
     std::iter::once(format!("{what}: {prompt}"))
         .chain(files)
         .collect()

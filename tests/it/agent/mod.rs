@@ -19,3 +19,4 @@ mod pictures;
 mod replay;
 mod sandbox;
 mod subagents;
+mod two_sessions;

@@ -13,6 +13,7 @@ mod limits;
 mod odd;
 mod places;
 mod random;
+mod sessions;
 mod store;
 mod trees;
 mod undo;

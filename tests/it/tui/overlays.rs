@@ -66,6 +66,7 @@ const ALL: &[Open] = &[
             path: path.to_owned(),
             action: "restored".to_owned(),
             conflict,
+            during: Some("make every thing anew".to_owned()).filter(|_| !conflict),
         };
         let event = Event::UndoPreview {
             note: None,

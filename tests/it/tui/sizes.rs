@@ -112,6 +112,7 @@ fn every_screen_survives_every_size() {
                 path: "a".to_owned(),
                 action: "restored".to_owned(),
                 conflict: true,
+                during: None,
             };
             w.tui.event(Event::UndoPreview {
                 note: None,
