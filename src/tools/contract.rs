@@ -161,6 +161,15 @@ pub struct ToolContext {
 }
 
 impl ToolContext {
+    /// What a tool that only reads asks for: saved full outputs may be read without asking. `path` must be resolved.
+    pub fn to_read(&self, path: PathBuf) -> Vec<Need> {
+        if self.workspace.is_output(&path) {
+            Vec::new()
+        } else {
+            vec![Need::Read(path)]
+        }
+    }
+
     /// A context that nobody listens to yet: no user to ask, no blob store, its own cancel token.
     pub fn new(
         call: (SessionId, PartId),

@@ -12,6 +12,7 @@ use tokio_util::task::{AbortOnDropHandle, TaskTracker};
 
 use super::{Back, Ports, Streamed};
 use crate::agent::input::StreamId;
+pub(crate) use crate::agent::turn::stored;
 use crate::agent::turn::{Setup, Turn};
 use crate::config::used::{ContextSettings, TurnSettings};
 use crate::context::{Conversation, tokens};
@@ -333,17 +334,6 @@ fn overhead(stable: &str, dynamic: &str, specs: &[ToolSpec]) -> u64 {
         .map(|s| tokens::of_text(&s.description) + tokens::of_json(&s.schema) + 8)
         .sum();
     tokens::of_text(stable) + tokens::of_text(dynamic) + tools
-}
-
-/// A stored value, or its default.
-pub(crate) fn stored<T: serde::de::DeserializeOwned + Default>(
-    values: &BTreeMap<String, serde_json::Value>,
-    name: &str,
-) -> T {
-    values
-        .get(name)
-        .and_then(|v| serde_json::from_value(v.clone()).ok())
-        .unwrap_or_default()
 }
 
 /// The mode that a new session of this agent begins in.

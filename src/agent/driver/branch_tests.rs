@@ -2,8 +2,9 @@
 
 use serde_json::json;
 
+use super::super::told;
 use super::*;
-use crate::protocol::{FileStatus, IdMint, Role, SessionId, Tokens};
+use crate::protocol::{FileStatus, IdMint, Role};
 
 /// A tree that is built message by message.
 struct Grove {
@@ -22,41 +23,12 @@ impl Grove {
     }
 
     fn message(&mut self, parent: Option<MessageId>, role: Role, body: PartBody) -> MessageId {
-        let id = self.mint.message(1);
-        let session = SessionId::from_raw(1);
-        self.messages.push(Message {
-            id,
-            session,
-            parent,
-            role,
-            agent: "build".to_owned(),
-            model: "p/m".parse().expect("a model"),
-            summary: false,
-            finish: None,
-            error: None,
-            tokens: Tokens::default(),
-            cost: None,
-            created: 1,
-            completed: Some(1),
-        });
-        self.parts.push(Part {
-            id: self.mint.part(1),
-            message: id,
-            session,
-            start: 1,
-            end: Some(1),
-            body,
-        });
-        id
+        let into = (&mut self.messages, &mut self.parts);
+        told::add(&mut self.mint, into, (parent, role), body)
     }
 
     fn prompt(&mut self, parent: Option<MessageId>, text: &str) -> MessageId {
-        let body = PartBody::Text {
-            text: text.to_owned(),
-            synthetic: false,
-            ignored: false,
-        };
-        self.message(parent, Role::User, body)
+        self.message(parent, Role::User, told::said(text))
     }
 
     /// An answer that changes a file.

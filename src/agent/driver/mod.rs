@@ -34,6 +34,9 @@ mod settling;
 mod spending;
 mod tapes;
 mod telling;
+#[cfg(test)]
+#[path = "told_tests.rs"]
+mod told;
 mod tools;
 mod undo;
 mod watching;

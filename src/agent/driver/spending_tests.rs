@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::json;
 
+use super::super::told::{self, said};
 use super::*;
 use crate::model::Price;
 use crate::protocol::{CacheTokens, IdMint, MessageId, Mode, SessionInfo, ToolPart};
@@ -41,32 +42,8 @@ impl Told {
     }
 
     fn message(&mut self, parent: Option<MessageId>, role: Role, body: PartBody) -> MessageId {
-        let id = self.mint.message(1);
-        let session = self.history.info.id;
-        self.history.messages.push(Message {
-            id,
-            session,
-            parent,
-            role,
-            agent: "build".to_owned(),
-            model: "p/m".parse().expect("a model"),
-            summary: false,
-            finish: None,
-            error: None,
-            tokens: Tokens::default(),
-            cost: None,
-            created: 1,
-            completed: Some(1),
-        });
-        self.history.parts.push(Part {
-            id: self.mint.part(1),
-            message: id,
-            session,
-            start: 1,
-            end: Some(1),
-            body,
-        });
-        id
+        let into = (&mut self.history.messages, &mut self.history.parts);
+        told::add(&mut self.mint, into, (parent, role), body)
     }
 
     fn prompt(&mut self, parent: Option<MessageId>, text: &str) -> MessageId {
@@ -88,14 +65,6 @@ impl Told {
             },
         };
         id
-    }
-}
-
-fn said(text: &str) -> PartBody {
-    PartBody::Text {
-        text: text.to_owned(),
-        synthetic: false,
-        ignored: false,
     }
 }
 

@@ -313,7 +313,7 @@ impl Turn {
 }
 
 /// A stored value, or its default if it is missing or of another shape.
-fn stored<T: serde::de::DeserializeOwned + Default>(
+pub fn stored<T: serde::de::DeserializeOwned + Default>(
     values: &BTreeMap<String, serde_json::Value>,
     name: &str,
 ) -> T {

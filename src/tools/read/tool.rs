@@ -14,7 +14,7 @@ use crate::tools::blocking::Blocking;
 use crate::tools::contract::titled;
 use crate::tools::file::{self, Kind};
 use crate::tools::media::mime;
-use crate::tools::{Access, Failure, Need, Success, Tool, ToolContext};
+use crate::tools::{Access, Failure, Success, Tool, ToolContext};
 
 /// Files above this size are read in pieces and not hashed.
 const WHOLE: u64 = 16 << 20;
@@ -79,11 +79,7 @@ impl Tool for Read {
         let path = context.workspace.resolve(&input.file_path)?;
         Ok(Access::reading(
             title(&input, &path, context),
-            if context.workspace.is_output(&path) {
-                Vec::new()
-            } else {
-                vec![Need::Read(path)]
-            },
+            context.to_read(path),
         ))
     }
 

@@ -14,7 +14,6 @@ use serde_json::{Value, json};
 use super::walk::{self, locked};
 use crate::tools::arguments::{Form, clipped};
 use crate::tools::blocking::Blocking;
-use crate::tools::contract::titled;
 use crate::tools::{Access, Failure, Need, Success, Tool, ToolContext};
 
 /// What `glob` takes.
@@ -80,16 +79,7 @@ impl Tool for Glob {
         context: ToolContext,
     ) -> BoxFuture<'static, Result<Success, Failure>> {
         let input = self.form.read::<Input>(&input);
-        let blocking = self.blocking.clone();
-        Box::pin(async move {
-            let input = input?;
-            let title = title(&input);
-            let cancel = context.cancel.clone();
-            let done = blocking
-                .run_until(&cancel, move || find(&input, &context))
-                .await?;
-            titled(title, done)
-        })
+        walk::searched(input, (self.blocking.clone(), context), title, find)
     }
 }
 

@@ -21,8 +21,7 @@ use super::matches::{Collector, FileMatches, search, search_decoded};
 use super::walk::{self, locked};
 use crate::tools::arguments::{Form, clipped};
 use crate::tools::blocking::Blocking;
-use crate::tools::contract::titled;
-use crate::tools::{Access, Failure, Need, Success, Tool, ToolContext};
+use crate::tools::{Access, Failure, Success, Tool, ToolContext};
 
 /// How `grep` answers.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, JsonSchema)]
@@ -119,15 +118,7 @@ impl Tool for Grep {
         let input: Input = self.form.read(input)?;
         regex(&input)?;
         let root = walk::root(input.path.as_deref(), context)?;
-        let free = context.workspace.is_output(&root);
-        Ok(Access::reading(
-            title(&input),
-            if free {
-                Vec::new()
-            } else {
-                vec![Need::Read(root)]
-            },
-        ))
+        Ok(Access::reading(title(&input), context.to_read(root)))
     }
 
     fn run(
@@ -136,16 +127,7 @@ impl Tool for Grep {
         context: ToolContext,
     ) -> BoxFuture<'static, Result<Success, Failure>> {
         let input = self.form.read::<Input>(&input);
-        let blocking = self.blocking.clone();
-        Box::pin(async move {
-            let input = input?;
-            let title = title(&input);
-            let cancel = context.cancel.clone();
-            let done = blocking
-                .run_until(&cancel, move || grep(&input, &context))
-                .await?;
-            titled(title, done)
-        })
+        walk::searched(input, (self.blocking.clone(), context), title, grep)
     }
 }
 

@@ -5,14 +5,35 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::SystemTime;
 
+use futures_util::future::BoxFuture;
 use ignore::{DirEntry, WalkBuilder, WalkState};
 use tokio_util::sync::CancellationToken;
 
-use crate::tools::ToolContext;
+use crate::tools::blocking::Blocking;
+use crate::tools::contract::titled;
 use crate::tools::file::{self, Kind};
+use crate::tools::{Failure, Success, ToolContext};
 
 /// Files that a walk hands on at most; beyond it results are marked as incomplete.
 const MOST_FILES: usize = 500_000;
+
+/// Searches on a blocking thread, until it is done or cancelled. The title stands whatever is found.
+pub(super) fn searched<I: Send + 'static>(
+    input: Result<I, String>,
+    (blocking, context): (Blocking, ToolContext),
+    title: impl Fn(&I) -> String,
+    work: impl FnOnce(&I, &ToolContext) -> Result<Success, String> + Send + 'static,
+) -> BoxFuture<'static, Result<Success, Failure>> {
+    let input = input.map(|input| (title(&input), input));
+    Box::pin(async move {
+        let (title, input) = input?;
+        let cancel = context.cancel.clone();
+        let done = blocking
+            .run_until(&cancel, move || work(&input, &context))
+            .await?;
+        titled(title, done)
+    })
+}
 
 /// A builder with the house's rules. Hidden files are included: `.github` matters to a model.
 pub(super) fn builder(root: &Path) -> WalkBuilder {

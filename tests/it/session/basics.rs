@@ -1,24 +1,19 @@
 //! What the store does when nothing goes wrong.
 
-use std::sync::Arc;
-
 use dunlin::protocol::{Role, SessionId};
 use dunlin::session::{Commit, Project, Record, StoreError, SummaryPatch};
 use serde_json::json;
 
 use super::support::{
-    Heard, Model, World, assert_sound, commit, info, message, part, records, session_id, text, told,
+    Heard, Model, World, assert_sound, commit, heard_from, info, message, part, records,
+    session_id, text, told,
 };
 
 #[test]
 fn commits_are_announced_in_order_and_come_back() {
     let world = World::new();
     let id = session_id(1);
-    let heard = Heard::new();
-    let store = world
-        .project
-        .create(&info(id, &world.worktree()), Arc::<Heard>::clone(&heard))
-        .expect("create");
+    let (store, heard) = heard_from(&world.project, id);
     for n in 1..=500 {
         store.commit(commit(id, n));
     }
@@ -114,11 +109,7 @@ async fn a_synced_commit_tells_when_it_is_safe() {
 fn a_closed_session_refuses_commits_aloud() {
     let world = World::new();
     let id = session_id(1);
-    let heard = Heard::new();
-    let store = world
-        .project
-        .create(&info(id, &world.worktree()), Arc::<Heard>::clone(&heard))
-        .expect("create");
+    let (store, heard) = heard_from(&world.project, id);
     store.commit(commit(id, 1));
     store.close_blocking();
     let (late, safe) = Commit::now(records(id, 2), vec![told(2)]);

@@ -436,6 +436,14 @@ impl World {
     }
 }
 
+/// A new session of a project, and what is told of it.
+pub(super) fn heard_from(project: &Project, id: SessionId) -> (SessionStore, Arc<Heard>) {
+    let heard = Heard::new();
+    let info = info(id, Path::new("/home/me/project"));
+    let store = project.create(&info, Arc::<Heard>::clone(&heard));
+    (store.expect("create"), heard)
+}
+
 /// The project of the worktree `home/work` with its data in `home/data`.
 pub(super) fn project(home: &Path) -> Project {
     Project::open(&home.join("data"), &home.join("work")).expect("project")

@@ -10,8 +10,8 @@ use dunlin::protocol::Event;
 use dunlin::session::{Commit, FaultPoints, Project, Record, ViewFault};
 
 use super::support::{
-    Heard, Model, World, assert_sound, commit, copy_folder, count, info, long_campaign, note,
-    quiet_contained_panics, records, session_id, synced, told,
+    Heard, Model, World, assert_sound, commit, copy_folder, count, heard_from, info, long_campaign,
+    note, quiet_contained_panics, records, session_id, synced, told,
 };
 
 /// A project in which things can go wrong.
@@ -43,10 +43,7 @@ fn a_failing_fdatasync_is_told_and_nothing_is_called_safe_before_it_is() {
     let world = World::new();
     let (project, faults) = troubled(&world);
     let id = session_id(1);
-    let heard = Heard::new();
-    let store = project
-        .create(&info(id, &world.worktree()), Arc::<Heard>::clone(&heard))
-        .expect("create");
+    let (store, heard) = heard_from(&project, id);
     for n in 1..=7 {
         store.commit(commit(id, n));
     }
@@ -109,11 +106,7 @@ fn what_the_kernel_forgot_after_a_failed_fdatasync_is_never_called_safe() {
 fn a_commit_is_written_and_told_before_the_call_returns() {
     let world = World::new();
     let id = session_id(1);
-    let heard = Heard::new();
-    let store = world
-        .project
-        .create(&info(id, &world.worktree()), Arc::<Heard>::clone(&heard))
-        .expect("create");
+    let (store, heard) = heard_from(&world.project, id);
     let path = world.folder(id).join("journal");
     let mut length = fs::metadata(&path).expect("journal").len();
     let mut at_once = 0;
@@ -136,10 +129,7 @@ fn after_a_slow_write_whoever_commits_does_not_wait_for_the_disk() {
     let world = World::new();
     let (project, faults) = troubled(&world);
     let id = session_id(1);
-    let heard = Heard::new();
-    let store = project
-        .create(&info(id, &world.worktree()), Arc::<Heard>::clone(&heard))
-        .expect("create");
+    let (store, heard) = heard_from(&project, id);
     faults.slow_writes([Duration::from_millis(30), Duration::from_mins(2)]);
     store.commit(commit(id, 1));
     assert_eq!(heard.numbers(), [1]);
@@ -158,11 +148,7 @@ fn after_a_slow_write_whoever_commits_does_not_wait_for_the_disk() {
 fn commits_of_several_threads_keep_the_order_of_each() {
     let world = World::new();
     let id = session_id(1);
-    let heard = Heard::new();
-    let store = world
-        .project
-        .create(&info(id, &world.worktree()), Arc::<Heard>::clone(&heard))
-        .expect("create");
+    let (store, heard) = heard_from(&world.project, id);
     std::thread::scope(|scope| {
         for thread in 1..=4 {
             let store = store.clone();
@@ -349,10 +335,7 @@ fn an_index_that_fails_in_the_middle_of_a_running_session_is_told_then() {
         let world = World::new();
         let (project, faults) = patient(&world, patience(&[how]));
         let id = session_id(1);
-        let heard = Heard::new();
-        let store = project
-            .create(&info(id, &world.worktree()), Arc::<Heard>::clone(&heard))
-            .expect("create");
+        let (store, heard) = heard_from(&project, id);
         for n in 1..=100 {
             store.commit(commit(id, n));
         }

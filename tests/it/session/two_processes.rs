@@ -10,8 +10,8 @@ use dunlin::protocol::Role;
 use dunlin::session::{Commit, Record, StoreError};
 
 use super::support::{
-    Heard, Model, World, assert_sound, commit, count, info, message, part, records, session_id,
-    text, told,
+    Heard, Model, World, assert_sound, commit, count, heard_from, message, part, records,
+    session_id, text, told,
 };
 
 #[test]
@@ -191,11 +191,7 @@ fn two_sessions_of_one_project_do_not_disturb_each_other() {
 fn events_without_records_keep_their_place_in_the_order() {
     let world = World::new();
     let id = session_id(1);
-    let heard = Heard::new();
-    let store = world
-        .project
-        .create(&info(id, &world.worktree()), Arc::<Heard>::clone(&heard))
-        .expect("create");
+    let (store, heard) = heard_from(&world.project, id);
     let head = message(id, 1, Role::User);
     let prompt = part(id, head.id, 1, text("hi"));
     store.commit(Commit::written(
