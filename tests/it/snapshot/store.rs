@@ -169,7 +169,7 @@ fn while_a_session_cannot_be_read_what_is_old_or_beyond_the_quota_goes_all_the_s
     let snapshots = world.open();
     let mut trees = Vec::new();
     for step in 0..4_u32 {
-        let line = |n: u32| format!("{}\n", (n + 1).wrapping_mul(2_654_435_761 ^ (step << 7)));
+        let line = |n: u32| format!("{}\n", (n + 1).wrapping_mul(0x9e37_79b1 ^ (step << 7)));
         world.write("data", &(0..20_000).map(line).collect::<String>());
         trees.push(world.after_command().tree);
     }
