@@ -135,8 +135,9 @@ impl Db {
     }
 
     fn open_sled(path: &Path) -> Result<sled::Db, StoreError> {
-        // what sled makes itself is as open as the umask says
-        make_folder(&path.join("blobs"))?;
+        // What sled makes itself is as open as the umask says. What stands in the way here sled says too,
+        // as a view that cannot be used.
+        drop(make_folder(&path.join("blobs")));
         let config = sled::Config::default()
             .path(path)
             .mode(sled::Mode::LowSpace)

@@ -39,8 +39,6 @@ struct State {
     held_syncs: bool,
     /// How long the next writes to a journal take.
     slow_writes: VecDeque<Duration>,
-    /// How many of the next writes to a journal find no room.
-    refused_writes: u32,
     view: VecDeque<ViewFault>,
     released: bool,
     /// Steps of changes to more than one file so far, and at which of them everything ends.
@@ -106,11 +104,6 @@ impl FaultPoints {
     /// True if there was no write yet that was to be refused.
     pub fn write_is_awaited(&self) -> bool {
         self.lock().refused_write.is_some()
-    }
-
-    /// The next `count` writes to a journal find the disk full; those after them find room.
-    pub fn refuse_writes(&self, count: u32) {
-        self.lock().refused_writes = count;
     }
 
     /// Calls of fdatasync so far, failed ones included.
@@ -196,10 +189,6 @@ impl FaultPoints {
         state.writes += 1;
         if state.refused_write.take_if(|at| *at == number).is_some() {
             return Err(io::Error::from_raw_os_error(NO_SPACE));
-        }
-        if state.refused_writes > 0 {
-            state.refused_writes -= 1;
-            return Err(io::ErrorKind::StorageFull.into());
         }
         let Some(time) = state.slow_writes.pop_front() else {
             return Ok(());

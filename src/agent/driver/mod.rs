@@ -38,6 +38,7 @@ mod telling;
 #[path = "told_tests.rs"]
 mod told;
 mod tools;
+mod tree;
 mod undo;
 mod watching;
 

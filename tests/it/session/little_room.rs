@@ -44,7 +44,7 @@ fn a_turn_of_which_a_piece_found_no_room_does_not_end_well_and_the_next_one_does
         vec![Record::Message(answer(1, None))],
         Vec::new(),
     ));
-    faults.refuse_writes(1);
+    faults.refuse_write(0);
     store.commit(Commit::written(vec![Record::Part(said(1))], Vec::new()));
     let end = vec![Record::Message(answer(1, Some(Finish::Stop)))];
     store.commit(Commit::written(end, Vec::new()));
@@ -60,7 +60,7 @@ fn a_turn_of_which_a_piece_found_no_room_does_not_end_well_and_the_next_one_does
         vec![Record::Message(answer(2, None)), Record::Part(said(2))],
         Vec::new(),
     ));
-    faults.refuse_writes(1);
+    faults.refuse_write(0);
     let more = Record::Append {
         part: said(2).id,
         text: " and more".to_owned(),
