@@ -349,7 +349,17 @@ impl Owner {
         remember(&mut self.times, times);
         self.pins.extend(pins);
         remember(&mut self.revealed, outcome.revealed);
-        remember(&mut self.hidden, outcome.hidden);
+        // what changed before it went out of view in the same look was something else before that
+        let mut first: HashMap<&[u8], Option<Blob>> = HashMap::new();
+        for change in &outcome.changes {
+            first.entry(&change.path).or_insert(change.before);
+        }
+        let hidden = outcome.hidden.into_iter().filter_map(|(path, blob)| {
+            let before = first.get(&*path).copied().unwrap_or(Some(blob));
+            Some((path, before?))
+        });
+        let hidden = hidden.collect();
+        remember(&mut self.hidden, hidden);
         remember(&mut self.arrivals, outcome.arrived);
         let mut changed: Vec<String> = net(outcome.changes)
             .iter()

@@ -1,3 +1,5 @@
+//! What is whose where two sessions wrote, over any order of their writes.
+
 use proptest::prelude::*;
 
 use super::super::tree::{Id, PLAIN};

@@ -44,7 +44,7 @@ const MAY_IMPORT_ANYTHING: &[&str] = &["app", "cli", "error", "main", "lib"];
 /// Crates that only one place may name.
 const ONLY_IN: &[(&str, &[&str])] = &[
     ("sled::", &["src/session/db.rs", "src/session/db/"]),
-    ("git2::", &["src/snapshot/repo.rs"]),
+    ("git2::", &["src/snapshot/repo.rs", "src/snapshot/repo/"]),
     ("reqwest::", &["src/model/", "src/web/"]),
     ("crossterm::", &["src/tui/"]),
     ("rmcp::", &["src/mcp/"]),

@@ -10,6 +10,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use tokio::sync::mpsc::UnboundedSender;
 use tokio::time::Instant;
 use tokio_util::task::TaskTracker;
 
@@ -132,14 +133,7 @@ impl Agent {
             };
             let found = difference(&snapshots, (&from, &to), &step, own).await;
             if let Some((writes, files)) = found {
-                drop(back.send(Back::Writes(message, writes)));
-                drop(back.send(Back::Known(message)));
-                drop(back.send(Back::Input(Input::Patch {
-                    message,
-                    from,
-                    to,
-                    files,
-                })));
+                tell(&back, message, (from, to), (writes, files));
             }
             drop(back.send(Back::Settled));
         });
@@ -252,19 +246,29 @@ impl Agent {
                     }
                 };
                 if let Some(((writes, files), to)) = found {
-                    drop(back.send(Back::Writes(message, writes)));
-                    drop(back.send(Back::Known(message)));
-                    drop(back.send(Back::Input(Input::Patch {
-                        message,
-                        from,
-                        to,
-                        files,
-                    })));
+                    tell(&back, message, (from, to), (writes, files));
                 }
                 drop(back.send(Back::Settled));
             });
         }
     }
+}
+
+/// Tells what a step wrote: what undo works by first, then what is shown of it.
+fn tell(
+    back: &UnboundedSender<Back>,
+    message: MessageId,
+    (from, to): (SnapshotId, SnapshotId),
+    (writes, files): (Vec<FileWrite>, Vec<PatchFile>),
+) {
+    drop(back.send(Back::Writes(message, writes)));
+    drop(back.send(Back::Known(message)));
+    drop(back.send(Back::Input(Input::Patch {
+        message,
+        from,
+        to,
+        files,
+    })));
 }
 
 /// When the last call of a step ended, in nanoseconds; none if one was cut with the process.

@@ -210,7 +210,7 @@ impl Owner {
             let before = c.before.filter(|_| c.after.is_none())?;
             let was_hidden = self.hidden.get(&c.path) == Some(&before);
             let stat = self.worktree.stat_at(&c.path).filter(|_| was_hidden)?;
-            if stat.ctime < court.span.from.0 {
+            if stat.ctime < court.span.from.0.saturating_sub(TICK) {
                 return None;
             }
             let ours = court

@@ -1,3 +1,5 @@
+//! The log of writes: torn lines, dead processes, growth, a clock that went back.
+
 use std::fs;
 
 use super::*;
